@@ -1,0 +1,69 @@
+# Every target sets itself up: an environment of its own in .venv, from pyproject.toml and constraints.txt.
+# To use an active environment instead, leave VENV empty: `make test VENV=`.
+VENV ?= .venv
+PYTHON ?= python3
+# Tiny nets run fastest on one thread; the printed numbers are the same on any number.
+export OMP_NUM_THREADS ?= 1
+# A progress bar in a stored output would never compare equal.
+export TQDM_DISABLE ?= 1
+
+ifeq ($(strip $(VENV)),)
+RUN := $(PYTHON)
+READY := check-active
+else
+RUN := $(VENV)/bin/python
+READY := $(VENV)/ready
+endif
+
+NBVAL = $(RUN) -m pytest -q --nbval --nbval-current-env --nbval-cell-timeout 300 -n 2 --dist loadscope notebooks
+
+.DEFAULT_GOAL := help
+.PHONY: help notebooks test lint unit nbval refresh figures lab bench clean check-active
+
+help: ## this list
+	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1|/' | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
+
+notebooks: $(READY) ## run every notebook; executed copies, HTML and figures go below build/
+	@$(RUN) -m uqlib run
+
+test: lint unit nbval ## lint, unit tests, and every notebook compared with its stored outputs
+
+lint: $(READY) ## style of package, tests and notebooks
+	@$(RUN) -m ruff check .
+	@$(RUN) -m ruff format --check uqlib tests
+
+unit: $(READY) ## unit tests, then once more with every annotation enforced
+	@$(RUN) -m pytest -q -n 2 tests
+	@$(RUN) -m pytest -q -m "not bad_input and not slow" --jaxtyping-packages=uqlib,beartype.beartype tests
+
+nbval: $(READY) ## every notebook from a fresh kernel, its outputs compared
+	@$(NBVAL)
+
+refresh: $(READY) ## run the notebooks and renew their stored outputs in place (for maintainers)
+	@$(RUN) -m uqlib refresh
+
+figures: $(READY) ## export every figure to figures/: pdf, svg, png, light and dark
+	@$(RUN) -m uqlib figures
+
+lab: $(READY) ## JupyterLab in notebooks/, on this machine only
+	@env -u TQDM_DISABLE $(RUN) -m jupyterlab notebooks --ip=localhost
+
+bench: $(READY) ## speed, as ratios measured in one run
+	@$(RUN) tests/bench.py
+
+clean: ## remove the environment and everything below build/
+	rm -rf $(if $(strip $(VENV)),$(VENV)) build dist .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -not -path './.git/*' -prune -exec rm -rf {} +
+
+ifneq ($(strip $(VENV)),)
+# `ready` is written last, so an interrupted set-up is done again, and a finished one is not.
+$(VENV)/ready: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed, $$($(PYTHON) --version 2>&1) found; name another: make PYTHON=python3.12 ..."; exit 2; }
+	@echo "Setting up $(VENV) (once; a few minutes)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
+	@touch $@
+endif
+
+check-active:
+	@$(RUN) -c 'import nbval, torch, uqlib' || { echo "This environment lacks the course; install it: $(RUN) -m pip install --editable '.[test]'"; exit 2; }

@@ -1,0 +1,98 @@
+"""What a tensor argument must be, and the one line that says so when it is not. Nothing here broadcasts."""
+
+import math
+import numbers
+
+import torch
+from torch import Tensor
+
+Scalar = float | int | Tensor
+
+
+def matrix(name: str, value: object) -> Tensor:
+    """Return `value` if it is a floating tensor of shape (n, k) with at least one entry; else say what to do."""
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{name}: expected a torch.Tensor, got {type(value).__name__}; use torch.as_tensor({name})")
+    if not value.is_floating_point():
+        raise TypeError(f"{name}: expected a floating dtype, got {value.dtype}; use {name}.to(torch.float64)")
+    if value.ndim != 2:
+        cure = f"; use {name}[:, None] for one column" if value.ndim == 1 else ""
+        raise ValueError(f"{name}: expected shape (n, k), got {tuple(value.shape)}{cure}")
+    if value.numel() == 0:
+        raise ValueError(f"{name}: expected at least one entry, got shape {tuple(value.shape)}")
+    return value
+
+
+def same_shape(name: str, value: Tensor, other_name: str, other: Tensor) -> None:
+    """Refuse two tensors of different shape, naming both."""
+    if value.shape != other.shape:
+        raise ValueError(
+            f"{name} has shape {tuple(value.shape)} but {other_name} has shape {tuple(other.shape)}: they must be equal"
+        )
+
+
+def same_kind(name: str, value: Tensor, other_name: str, other: Tensor) -> None:
+    """Refuse two tensors on different devices or of different dtypes, naming both."""
+    if value.device != other.device:
+        raise ValueError(f"{name} is on {value.device} but {other_name} is on {other.device}: move one with .to(...)")
+    if value.dtype != other.dtype:
+        raise TypeError(f"{name} is {value.dtype} but {other_name} is {other.dtype}: convert one with .to(...)")
+
+
+def like(name: str, value: object, mean: Tensor) -> Tensor:
+    """Return `value`, a scalar or a tensor of exactly the mean's shape, as a tensor of that shape."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real | Tensor):
+        raise TypeError(f"{name}: expected a number or a torch.Tensor, got {type(value).__name__}")
+    if not isinstance(value, Tensor):
+        return torch.full_like(mean, float(value), requires_grad=False)
+    if not value.is_floating_point():
+        raise TypeError(f"{name}: expected a floating dtype, got {value.dtype}")
+    if value.ndim != 0:
+        same_shape(name, value, "mean", mean)
+    same_kind(name, value, "mean", mean)
+    return value.expand_as(mean)
+
+
+def finite(name: str, value: Tensor) -> None:
+    """Refuse NaN and infinity, naming the first bad entry."""
+    bad = ~torch.isfinite(value)
+    if bad.any():
+        where = tuple(torch.nonzero(bad)[0].tolist())
+        raise ValueError(
+            f"{name}: expected finite values, got {value[where].item()} at index {where} "
+            f"({int(bad.sum())} of {value.numel()} entries are not finite)"
+        )
+
+
+def not_negative(name: str, value: Tensor) -> None:
+    """Refuse negative entries; a std may be zero, never below."""
+    if (value < 0).any():
+        raise ValueError(f"{name}: expected a std >= 0, got {value.min().item():g}; is this a log std?")
+
+
+def positive_number(name: str, value: object) -> float:
+    """Return `value` as a float if it is a finite number above zero."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name}: expected a number above 0, got {type(value).__name__}")
+    if not (math.isfinite(value) and value > 0):
+        raise ValueError(f"{name}: expected a finite number above 0, got {value}")
+    return float(value)
+
+
+def count(name: str, value: object) -> int:
+    """Return `value` if it is a whole number of at least one."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name}: expected a whole number of at least 1, got {value!r}")
+    if value < 1:
+        raise ValueError(f"{name}: expected a whole number of at least 1, got {value}")
+    return int(value)
+
+
+def level(value: object) -> float:
+    """Return `value` if it is a probability strictly between 0 and 1."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"level: expected a number between 0 and 1, got {type(value).__name__}")
+    if not 0 < value < 1:
+        hint = f"; write {value / 100:g} for {value:g} %" if 1 <= value < 100 else ""
+        raise ValueError(f"level: expected a number strictly between 0 and 1, got {value}{hint}")
+    return float(value)

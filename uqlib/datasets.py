@@ -1,0 +1,132 @@
+"""Toy problems whose truth is known, and the four bundled data sets."""
+
+import csv
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from uqlib import _checks
+
+
+@dataclass(frozen=True)
+class Toy:
+    r"""A one-dimensional problem with known truth: :math:`y = f(x) + a(x)\,\varepsilon`, the noise standard normal.
+
+    `f(x)` is the true mean and `noise_std(x)` = :math:`|a(x)|` the true std, both (n, 1) to (n, 1), in units of y.
+    """
+
+    name: str
+    f: Callable[[Tensor], Tensor]
+    amplitude: Callable[[Tensor], Tensor]
+
+    def noise_std(self, x: Float[Tensor, "n 1"]) -> Float[Tensor, "n 1"]:
+        """The true std of y at x, never negative."""
+        return self.amplitude(x).abs()
+
+    def observe(self, x: Float[Tensor, "n 1"], generator: torch.Generator) -> Float[Tensor, "n 1"]:
+        """One noisy y for each x, drawn on the CPU from `generator`, on the device of x."""
+        _checks.matrix("x", x)
+        noise = torch.randn(x.shape, generator=generator, dtype=x.dtype).to(x.device)
+        return self.f(x) + self.amplitude(x) * noise
+
+    def training(
+        self, n: int = 100, *, generator: torch.Generator, device: torch.device | str = "cpu"
+    ) -> tuple[Float[Tensor, "n 1"], Float[Tensor, "n 1"]]:
+        """The training set: n evenly spaced x on [-1, 1], and one y for each."""
+        x = torch.linspace(-1, 1, _checks.count("n", n))[:, None].to(device)
+        return x, self.observe(x, generator)
+
+    def fresh(
+        self, n: int = 4000, *, generator: torch.Generator, device: torch.device | str = "cpu"
+    ) -> tuple[Float[Tensor, "n 1"], Float[Tensor, "n 1"]]:
+        """New points from the same truth: n x uniform on [-1, 1], and one y for each."""
+        x = (2 * torch.rand((_checks.count("n", n), 1), generator=generator) - 1).to(device)
+        return x, self.observe(x, generator)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A bundled data set in its original units: x (n, d), y (n, 1), the column names, and the units of y."""
+
+    name: str
+    x: Float[Tensor, "n d"]
+    y: Float[Tensor, "n 1"]
+    inputs: tuple[str, ...]
+    target: str
+    unit: str
+
+
+def _cubic(x: Tensor) -> Tensor:
+    return 0.5 * x**2 + 0.25 * x**3
+
+
+_TOYS = {
+    "homoskedastic": Toy("homoskedastic", _cubic, lambda x: torch.full_like(x, 0.2)),
+    "heteroskedastic": Toy("heteroskedastic", _cubic, lambda x: 0.1 + 0.4 * x),
+}
+
+# file name: (sha256, target column, unit of the target); data/README.md has origins and licences
+_TABLES = {
+    "concrete": ("431e0b0b8bab99794c905cb45440a089c32c8f6d14bfd2602d1449727db92222", "compressive_strength", "MPa"),
+    "engel": ("1ab6a5c4e884ef9ad624949d2b7e94652eccd75ba3905d1a46c85d28b153ec49", "foodexp", "Belgian francs"),
+    "gagurine": ("fb763351fa39ef599893a61a5836fd7f6a2b2b36590539b388c0e2b0daa9627e", "GAG", "units of GAG"),
+    "mcycle": ("fd0bf0038ec6adf64929f63576961bcdbb41db9e17e97f4be9d938b567f7de91", "accel", "g"),
+}
+
+
+def toy(name: str) -> Toy:
+    r"""The toy problem `homoskedastic` or `heteroskedastic`, on [-1, 1], with
+
+    .. math:: f(x) = 0.5\,x^2 + 0.25\,x^3, \qquad a(x) = 0.2 \quad\text{or}\quad a(x) = 0.1 + 0.4\,x .
+
+    The second amplitude changes sign at x = -0.25, so the true std |a(x)| is zero there. Raises ValueError for any
+    other name, listing the two.
+    """
+    return _lookup(name, _TOYS)
+
+
+def load(name: str, *, device: torch.device | str = "cpu") -> Table:
+    """The bundled data set `mcycle`, `concrete`, `engel` or `gagurine`, in the default dtype.
+
+    Rows and values are those of the file, whose sha256 is checked at each load. Raises ValueError for an unknown
+    name (the known ones are listed) or a changed file, FileNotFoundError if the file is missing.
+    """
+    digest, target, unit = _lookup(name, _TABLES)
+    raw = (_folder() / f"{name}.csv").read_bytes()
+    found = hashlib.sha256(raw).hexdigest()
+    if found != digest:
+        raise ValueError(f"data/{name}.csv is changed: sha256 {found[:12]}..., expected {digest[:12]}...; restore it")
+    header, *rows = csv.reader(raw.decode().splitlines())
+    values = torch.tensor([[float(v) for v in row] for row in rows], dtype=torch.float64)
+    column = header.index(target)
+    values = values.to(dtype=torch.get_default_dtype(), device=device)
+    inputs = [i for i in range(len(header)) if i != column]
+    names = tuple(header[i] for i in inputs)
+    return Table(name, values[:, inputs], values[:, [column]], names, target, unit)
+
+
+def query_grid(x: Float[Tensor, "n 1"], n: int = 301) -> Float[Tensor, "n 1"]:
+    """n evenly spaced points over a range a quarter wider than that of x, (n, 1), for drawing a prediction."""
+    _checks.matrix("x", x)
+    if x.shape[1] != 1:
+        raise ValueError(f"x: expected shape (n, 1), got {tuple(x.shape)}")
+    low, high = x.min().item(), x.max().item()
+    margin = (high - low) / 8
+    return torch.linspace(low - margin, high + margin, _checks.count("n", n), dtype=x.dtype)[:, None].to(x.device)
+
+
+def _lookup(name: str, known: dict):
+    if name not in known:
+        raise ValueError(f"unknown name {name!r}: expected one of {', '.join(sorted(known))}")
+    return known[name]
+
+
+def _folder() -> Path:
+    """The data of the checkout, or the copy that the wheel carries."""
+    bundled = Path(__file__).parent / "_data"
+    return bundled if bundled.is_dir() else Path(__file__).parents[1] / "data"

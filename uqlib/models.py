@@ -1,0 +1,108 @@
+"""Small nets, their last layer kept apart, and the two ways to give a mean a std."""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from uqlib import _checks
+from uqlib.predictive import Predictive
+
+
+class MLP(nn.Module):
+    r"""A multilayer perceptron as features and head: :math:`\text{net}(x) = W\,\phi(x) + b`.
+
+    `features(x)` are the activations of the last hidden layer, (n, width); `head` is the linear layer on top. With
+    d inputs, hidden `widths` and k outputs it maps (n, d) to (n, k). Weights and biases of a layer with m inputs
+    start uniform on :math:`\pm 1/\sqrt m`, torch's default, drawn on the CPU from `generator`: move the net after.
+
+    Raises TypeError or ValueError for sizes that are not whole numbers of at least one.
+    """
+
+    def __init__(
+        self,
+        inputs: int,
+        widths: Sequence[int],
+        outputs: int,
+        *,
+        generator: torch.Generator,
+        activation: Callable[[Tensor], Tensor] = torch.tanh,
+    ) -> None:
+        super().__init__()
+        sizes = [_checks.count("inputs", inputs)]
+        sizes += [_checks.count("widths", width) for width in widths]
+        self.hidden = nn.ModuleList(_linear(a, b, generator) for a, b in zip(sizes, sizes[1:], strict=False))
+        self.head = _linear(sizes[-1], _checks.count("outputs", outputs), generator)
+        self.activation = activation
+
+    def features(self, x: Float[Tensor, "n d"]) -> Float[Tensor, "n width"]:
+        """The activations of the last hidden layer at x, (n, width); x itself if there is no hidden layer."""
+        inputs = (self.hidden[0] if self.hidden else self.head).in_features
+        _checks.matrix("x", x)
+        if x.shape[1] != inputs:
+            raise ValueError(f"x: expected shape (n, {inputs}), got {tuple(x.shape)}")
+        for layer in self.hidden:
+            x = self.activation(layer(x))
+        return x
+
+    def forward(self, x: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
+        return self.head(self.features(x))
+
+
+class LearntNoise(nn.Module):
+    r"""A mean net plus one learnt std per output: :math:`x \mapsto (\mu(x), \log\sigma)`, both (n, k).
+
+    `log_std` is the parameter, shape (1, k), started at `log(initial_std)`. The log keeps sigma above zero without
+    a constraint. Raises ValueError unless `initial_std` is above zero.
+    """
+
+    def __init__(self, mean_net: MLP, initial_std: float = 1.0) -> None:
+        super().__init__()
+        self.mean_net = mean_net
+        start = _checks.positive_number("initial_std", initial_std)
+        self.log_std = nn.Parameter(torch.full_like(mean_net.head.bias[None, :], start).log().detach())
+
+    def forward(self, x: Float[Tensor, "n d"]) -> tuple[Float[Tensor, "n k"], Float[Tensor, "n k"]]:
+        mean = self.mean_net(x)
+        return mean, self.log_std.expand_as(mean)
+
+
+class MeanNoiseNet(nn.Module):
+    r"""A net whose 2k outputs are k means and k log stds: :math:`x \mapsto (\mu(x), \log\sigma(x))`, both (n, k).
+
+    Raises ValueError if the net has an odd number of outputs.
+    """
+
+    def __init__(self, net: MLP) -> None:
+        super().__init__()
+        if net.head.out_features % 2:
+            raise ValueError(f"net: expected 2k outputs (k means, k log stds), got {net.head.out_features}")
+        self.net = net
+
+    def forward(self, x: Float[Tensor, "n d"]) -> tuple[Float[Tensor, "n k"], Float[Tensor, "n k"]]:
+        mean, log_std = self.net(x).chunk(2, dim=-1)
+        return mean, log_std
+
+
+def predict(net: nn.Module, x: Float[Tensor, "n d"], *, std: _checks.Scalar | None = None) -> Predictive:
+    """What the net says at x, as a `Predictive` without gradient; the epistemic std is zero.
+
+    A net that returns (mean, log_std) brings its own noise; one that returns only a mean needs `std`, a scalar or
+    (n, k), in the units of y. Raises ValueError if the std is missing, or given twice.
+    """
+    with torch.no_grad():
+        output = net(x)
+        brings_noise = isinstance(output, tuple)
+        if brings_noise == (std is not None):
+            need = "brings its own noise: leave std out" if brings_noise else "returns only a mean: give std=..."
+            raise ValueError(f"std: this net {need}")
+        return Predictive(output[0], output[1].exp()) if brings_noise else Predictive(output, std)
+
+
+def _linear(inputs: int, outputs: int, generator: torch.Generator) -> nn.Linear:
+    """torch's default initialisation, but from the given generator: nn.Linear would use the global one."""
+    layer = nn.utils.skip_init(nn.Linear, inputs, outputs)
+    nn.init.kaiming_uniform_(layer.weight, a=5**0.5, generator=generator)
+    nn.init.uniform_(layer.bias, -(inputs**-0.5), inputs**-0.5, generator=generator)
+    return layer

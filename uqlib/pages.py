@@ -1,0 +1,50 @@
+"""An executed notebook as one HTML page that needs no network: formulas become MathML, scripts are left out."""
+
+import re
+
+import latex2mathml.converter
+from jinja2 import DictLoader
+from nbconvert import HTMLExporter
+
+# Outside code: a display formula, an inline formula, or a piece of code to be left alone.
+_PIECES = re.compile(r"(?P<code>```.*?```|`[^`\n]*`)|\$\$(?P<display>.+?)\$\$|(?<!\\)\$(?P<inline>[^$\n]+?)\$", re.DOTALL)
+
+_TEMPLATE = """{%- extends 'lab/index.html.j2' -%}
+{%- block html_head_js -%}{%- endblock -%}
+{%- block html_head_js_mathjax -%}{%- endblock -%}
+{%- block html_head_js_mermaidjs -%}{%- endblock -%}
+{%- block extra_css -%}<style>
+body.jp-Notebook { max-width: 60rem; margin: 0 auto; padding: 1rem 1.5rem 6rem; }
+.jp-RenderedHTMLCommon { font-size: 16px; line-height: 1.6; max-width: 46rem; }
+div.highlight pre { font-size: 12.5px; }
+.jp-RenderedHTMLCommon table { margin-left: 0; }
+.jp-RenderedImage img { max-width: 100%; height: auto; }
+.jp-RenderedHTMLCommon details { border-left: 3px solid #882255; padding: 0.1rem 0 0.1rem 0.9rem; }
+.jp-RenderedHTMLCommon summary { cursor: pointer; color: #882255; }
+math[display="block"] { margin: 0.8rem 0; font-size: 1.1em; overflow-x: auto; overflow-y: hidden; }
+</style>{%- endblock -%}
+"""
+
+
+def to_html(notebook: object, title: str) -> str:
+    """The page of an executed notebook as text; the notebook given is not changed."""
+    page = notebook.__deepcopy__({})
+    page.metadata["title"] = title
+    formulas = []
+
+    def stand_in(match: re.Match) -> str:
+        if match["code"] is not None:
+            return match[0]
+        display = match["display"] is not None
+        mode = "block" if display else "inline"
+        formulas.append(latex2mathml.converter.convert(match["display"] or match["inline"], display=mode))
+        return f"FORMULA{len(formulas) - 1}END"
+
+    for cell in page.cells:
+        if cell.cell_type == "markdown":
+            cell.source = _PIECES.sub(stand_in, cell.source)
+    exporter = HTMLExporter(
+        template_file="offline.html.j2", extra_loaders=[DictLoader({"offline.html.j2": _TEMPLATE})]
+    )
+    html, _ = exporter.from_notebook_node(page)
+    return re.sub(r"FORMULA(\d+)END", lambda match: formulas[int(match[1])], html)

@@ -1,0 +1,145 @@
+"""Artists for data, truth, means, bands, stds and losses. They take tensors and an axes, and compute nothing.
+
+Black is the world, colour is the model. Colours come from the style in force: the text colour is the ink, and the
+colour cycle holds mean and total (C0), aleatoric (C1), epistemic (C2), so one draw function serves light and dark.
+"""
+
+from collections.abc import Mapping
+
+import matplotlib as mpl
+import torch
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from torch import Tensor
+
+from uqlib.predictive import Predictive
+
+COLOURS = {"total": "C0", "aleatoric": "C1", "epistemic": "C2"}
+_LINES = {"total": ":", "aleatoric": "-", "epistemic": "--"}
+
+
+def ink() -> str:
+    """The colour of the world (data, truth, text) in the style in force."""
+    return mpl.rcParams["text.color"]
+
+
+def data(ax: Axes, x: Float[Tensor, "n 1"], y: Float[Tensor, "n 1"], *, label: str = "data", size: float = 2.8) -> None:
+    """Draw the points (x, y), each (n, 1), as ink dots; the axis limits are taken from them and not from lines."""
+    ax.plot(_flat("x", x), _flat("y", y), "o", ms=size, mew=0, alpha=0.7, color=ink(), label=label, zorder=2)
+
+
+def misses(ax: Axes, x: Float[Tensor, "n 1"], y: Float[Tensor, "n 1"], *, label: str) -> None:
+    """Ring the points (x, y), each (n, 1), that a prediction missed."""
+    ring = {"mfc": "none", "mec": COLOURS["aleatoric"], "mew": 1.3}
+    ax.plot(_flat("x", x), _flat("y", y), "o", ms=6.5, label=label, zorder=5, **ring)
+
+
+def truth(ax: Axes, x: Float[Tensor, "n 1"], values: Float[Tensor, "n 1"], *, label: str = "truth") -> None:
+    """Draw the true curve, `values` at x, each (n, 1), as a dashed ink line."""
+    x, values = _sorted(x, values)
+    ax.plot(x, values, "--", lw=1.2, color=ink(), label=label, zorder=4)
+
+
+def mean(ax: Axes, x: Float[Tensor, "n 1"], predictive: Predictive, *, label: str = "mean") -> None:
+    """Draw the predicted mean at x, (n, 1), as a line."""
+    x, values = _sorted(x, predictive.mean)
+    ax.plot(x, values, lw=1.8, color=COLOURS["total"], label=label, zorder=3)
+
+
+def band(ax: Axes, x: Float[Tensor, "n 1"], predictive: Predictive, *, part: str = "total", stds: float = 2) -> None:
+    """Draw mean +- `stds` stds at x, (n, 1), edges included; the label says which std and how many.
+
+    `part` is total, aleatoric or epistemic. A single fitted net has epistemic std zero: its total is its noise.
+    """
+    std = getattr(predictive, f"{_known(part)}_std")
+    x, centre, spread = _sorted(x, predictive.mean, std)
+    low, high, colour = centre - stds * spread, centre + stds * spread, COLOURS[part]
+    name = "std" if part == "total" else f"{part} std"
+    ax.fill_between(x, low, high, color=colour, alpha=0.3, lw=0, label=f"mean ± {stds:g} {name}", zorder=1)
+    for edge in (low, high):
+        ax.plot(x, edge, lw=1.2, color=colour, zorder=1)
+
+
+def std(ax: Axes, x: Float[Tensor, "n 1"], values: Float[Tensor, "n 1"], *, part: str = "total", label: str = "") -> None:
+    """Draw a std at x, both (n, 1), from zero upward, its name (`label`, else the part) written at its right end."""
+    x, values = _sorted(x, values)
+    ax.plot(x, values, _LINES[_known(part)], lw=1.7, color=COLOURS[part])
+    end_label(ax, x[-1], values[-1], label or part, colour=COLOURS[part])
+
+
+def end_label(ax: Axes, x: float, y: float, text: str, *, colour: str | None = None) -> None:
+    """Write the name of a line just right of its end at (x, y); the layout makes room for it."""
+    ax.annotate(text, (x, y), xytext=(5, 0), textcoords="offset points", va="center", fontsize=9, color=colour or ink())
+
+
+def loss(
+    ax: Axes,
+    train: Float[Tensor, " steps"],
+    held_out: Float[Tensor, " steps"] | None = None,
+    *,
+    floor: float | None = None,
+    fresh_label: str = "fresh",
+) -> None:
+    """Draw loss curves against the step: training, held-out and, dashed in ink, the floor on fresh data."""
+    if floor is not None:
+        ax.axhline(floor, ls="--", lw=1.2, color=ink(), label="floor")
+    if held_out is not None:
+        ax.plot(_line("held_out", held_out), lw=1.8, color=COLOURS["epistemic"], label=fresh_label)
+    ax.plot(_line("train", train), lw=1.5, color=COLOURS["total"], label="training", zorder=3)
+    ax.set(xlabel="step", ylabel="loss (nats a point)", xlim=(0, len(train)))
+
+
+def strip(ax: Axes, groups: Mapping[str, Float[Tensor, " seeds"]], *, colour: str = "C0") -> None:
+    """Draw one dot a seed for each named group, side by side, and a bar at each group's mean."""
+    import seaborn  # takes a second to import, and few notebooks need it
+
+    labels = [name for name, values in groups.items() for _ in range(len(values))]
+    values = [v for name, tensor in groups.items() for v in _line(name, tensor).tolist()]
+    seaborn.swarmplot(x=labels, y=values, ax=ax, color=colour, size=3.8, alpha=0.8, legend=False)
+    for place, tensor in enumerate(groups.values()):
+        ax.plot([place - 0.28, place + 0.28], [tensor.mean().item()] * 2, lw=2, color=ink(), zorder=5)
+    ax.set(xlabel="", xlim=(-0.6, len(groups) - 0.4))
+
+
+def no_data(ax: Axes, low: float, high: float, *, label: str = "no data") -> None:
+    """Shade the range of x from low to high, where nothing was measured, and say so at its foot."""
+    ax.axvspan(low, high, color=ink(), alpha=0.07, lw=0, zorder=0)
+    place = ax.get_xaxis_transform()
+    ax.text((low + high) / 2, 0.02, label, transform=place, ha="center", va="bottom", fontsize=8.5)
+
+
+def legend(ax: Axes, **options: object) -> None:
+    """Draw the legend of an axes, without frame; call it once a figure."""
+    ax.legend(**{"loc": "upper left", "handlelength": 1.6, "columnspacing": 1.2, "borderaxespad": 0.3} | options)
+
+
+def _known(part: str) -> str:
+    if part not in COLOURS:
+        raise ValueError(f"part: expected one of {', '.join(COLOURS)}, got {part!r}")
+    return part
+
+
+def _flat(name: str, value: Tensor) -> Tensor:
+    """One column as a line of numbers that matplotlib takes: on the CPU, without gradient."""
+    if not isinstance(value, Tensor) or value.ndim != 2 or value.shape[1] != 1:
+        shape = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
+        raise ValueError(f"{name}: expected a tensor of shape (n, 1), got {shape}")
+    return value.detach().cpu()[:, 0]
+
+
+def _line(name: str, value: Tensor) -> Tensor:
+    if not isinstance(value, Tensor) or value.ndim != 1:
+        shape = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
+        raise ValueError(f"{name}: expected a tensor of shape (n,), got {shape}")
+    return value.detach().cpu()
+
+
+def _sorted(x: Tensor, *columns: Tensor) -> list[Tensor]:
+    """All columns in the order of x, so that a line or band never runs backwards."""
+    x = _flat("x", x)
+    flat = [_flat("values", column) for column in columns]
+    for column in flat:
+        if column.shape != x.shape:
+            raise ValueError(f"x has {len(x)} points but the values have {len(column)}: they must be equal")
+    order = torch.argsort(x, stable=True)
+    return [x[order], *(column[order] for column in flat)]
