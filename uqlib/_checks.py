@@ -41,16 +41,17 @@ def same_kind(name: str, value: Tensor, other_name: str, other: Tensor) -> None:
 
 def like(name: str, value: object, mean: Tensor) -> Tensor:
     """Return `value`, a scalar or a tensor of exactly the mean's shape, as a tensor of that shape."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real | Tensor):
-        raise TypeError(f"{name}: expected a number or a torch.Tensor, got {type(value).__name__}")
     if not isinstance(value, Tensor):
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise TypeError(f"{name}: expected a number or a torch.Tensor, got {type(value).__name__}")
         return torch.full_like(mean, float(value), requires_grad=False)
     if not value.is_floating_point():
         raise TypeError(f"{name}: expected a floating dtype, got {value.dtype}")
-    if value.ndim != 0:
-        same_shape(name, value, "mean", mean)
     same_kind(name, value, "mean", mean)
-    return value.expand_as(mean)
+    if value.ndim == 0:
+        return value.expand_as(mean)
+    same_shape(name, value, "mean", mean)
+    return value
 
 
 def finite(name: str, value: Tensor) -> None:

@@ -75,7 +75,7 @@ def build(
             rows, columns, sharex=sharex, sharey=sharey, squeeze=False, gridspec_kw={"width_ratios": ratios}
         )
         draw(*axes.flat)
-        figure.draw_without_rendering()
+        figure.get_layout_engine().execute(figure)
         figure.set_layout_engine("none")  # settled once, so that every format shows the same layout
     return figure
 

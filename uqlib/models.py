@@ -102,7 +102,8 @@ def predict(net: nn.Module, x: Float[Tensor, "n d"], *, std: _checks.Scalar | No
 
 def _linear(inputs: int, outputs: int, generator: torch.Generator) -> nn.Linear:
     """torch's default initialisation, but from the given generator: nn.Linear would use the global one."""
-    layer = nn.utils.skip_init(nn.Linear, inputs, outputs)
+    with torch.random.fork_rng(devices=[]):
+        layer = nn.Linear(inputs, outputs)
     nn.init.kaiming_uniform_(layer.weight, a=5**0.5, generator=generator)
     nn.init.uniform_(layer.bias, -(inputs**-0.5), inputs**-0.5, generator=generator)
     return layer

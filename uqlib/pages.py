@@ -7,7 +7,9 @@ from jinja2 import DictLoader
 from nbconvert import HTMLExporter
 
 # Outside code: a display formula, an inline formula, or a piece of code to be left alone.
-_PIECES = re.compile(r"(?P<code>```.*?```|`[^`\n]*`)|\$\$(?P<display>.+?)\$\$|(?<!\\)\$(?P<inline>[^$\n]+?)\$", re.DOTALL)
+_PIECES = re.compile(
+    r"(?P<code>```.*?```|`[^`\n]*`)|\$\$(?P<display>.+?)\$\$|(?<!\\)\$(?P<inline>[^$\n]+?)\$", re.DOTALL
+)
 
 _TEMPLATE = """{%- extends 'lab/index.html.j2' -%}
 {%- block html_head_js -%}{%- endblock -%}
@@ -43,8 +45,6 @@ def to_html(notebook: object, title: str) -> str:
     for cell in page.cells:
         if cell.cell_type == "markdown":
             cell.source = _PIECES.sub(stand_in, cell.source)
-    exporter = HTMLExporter(
-        template_file="offline.html.j2", extra_loaders=[DictLoader({"offline.html.j2": _TEMPLATE})]
-    )
+    exporter = HTMLExporter(template_file="offline.html.j2", extra_loaders=[DictLoader({"offline.html.j2": _TEMPLATE})])
     html, _ = exporter.from_notebook_node(page)
     return re.sub(r"FORMULA(\d+)END", lambda match: formulas[int(match[1])], html)

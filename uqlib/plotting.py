@@ -60,7 +60,9 @@ def band(ax: Axes, x: Float[Tensor, "n 1"], predictive: Predictive, *, part: str
         ax.plot(x, edge, lw=1.2, color=colour, zorder=1)
 
 
-def std(ax: Axes, x: Float[Tensor, "n 1"], values: Float[Tensor, "n 1"], *, part: str = "total", label: str = "") -> None:
+def std(
+    ax: Axes, x: Float[Tensor, "n 1"], values: Float[Tensor, "n 1"], *, part: str = "total", label: str = ""
+) -> None:
     """Draw a std at x, both (n, 1), from zero upward, its name (`label`, else the part) written at its right end."""
     x, values = _sorted(x, values)
     ax.plot(x, values, _LINES[_known(part)], lw=1.7, color=COLOURS[part])

@@ -1,5 +1,6 @@
 """Fitting: one net, or many in one vectorised pass. The loss is the caller's closure, so that it stays in view."""
 
+import functools
 import math
 import os
 import sys
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.optim.adam import adam
 from tqdm import tqdm
 
 from uqlib import _checks
@@ -80,25 +82,21 @@ def fit(
     """
     tensors = _leaves(parameters)
     x, y = _pairs("data", data, tensors[0])
-    steps, optimiser = _adam(tensors, steps, lr, schedule, weight_decay)
+    steps, update = _adam(tensors, steps, lr, schedule, weight_decay)
     if held_out is not None:
         held_out = _pairs("held_out", held_out, tensors[0])
     batches = _batches(len(x), batch_size, generator)
-    train, fresh = torch.empty(steps), torch.empty(steps) if held_out is not None else None
+    train, fresh = [], []
     for step in _progress(steps):
-        _set_rate(optimiser, lr, schedule, step, steps)
         if held_out is not None:
             with torch.no_grad():
-                fresh[step] = loss(*held_out)
+                fresh.append(loss(*held_out).item())
         rows = next(batches)
         value = loss(x, y) if rows is None else loss(x[rows], y[rows])
-        _check_loss(value, (), step, steps)
-        train[step] = value.detach()
-        optimiser.zero_grad()
-        value.backward()
-        optimiser.step()
+        train.append(_finite_loss(value, step, steps))
+        update(step, _gradients(value, tensors))
     _check_weights(tensors, steps)
-    return History(train, fresh)
+    return History(torch.tensor(train), torch.tensor(fresh) if held_out is not None else None)
 
 
 def fit_ensemble(
@@ -145,9 +143,11 @@ def fit_ensemble(
     stacked = {k: torch.stack([mine[k].detach() for mine in named]).requires_grad_() for k in named[0]}
     first = next(iter(stacked.values()))
     x, y = _pairs("data", data, first, members=len(nets))
-    steps, optimiser = _adam(list(stacked.values()), steps, lr, schedule, weight_decay)
+    weights = list(stacked.values())
+    steps, update = _adam(weights, steps, lr, schedule, weight_decay)
     # `functional_call` swaps weights while forward runs, so the loss must run inside a forward.
-    each = torch.vmap(lambda w, x, y: torch.func.functional_call(carrier, w, (x, y)), randomness="different")
+    call = functools.partial(torch.func.functional_call, tie_weights=False)
+    each = torch.vmap(lambda w, x, y: call(carrier, w, (x, y)), randomness="different")
     carrier = _Carrier(nets[0], loss)
     stacked = {f"net.{k}": v for k, v in stacked.items()}
     if held_out is not None:
@@ -155,17 +155,18 @@ def fit_ensemble(
     shape = (steps, len(nets))
     train, fresh = torch.empty(shape), torch.empty(shape) if held_out is not None else None
     for step in _progress(steps):
-        _set_rate(optimiser, lr, schedule, step, steps)
         if held_out is not None:
             with torch.no_grad():
                 fresh[step] = each(stacked, *held_out)
         values = each(stacked, x, y)
-        _check_loss(values, (len(nets),), step, steps)
+        if values.shape != (len(nets),):
+            raise ValueError(f"loss: expected a scalar for each net, got shape {tuple(values.shape[1:])}; use .mean()")
+        if not torch.isfinite(values).all():
+            member = int(torch.nonzero(~torch.isfinite(values))[0])
+            raise FloatingPointError(f"the loss of net {member} is not finite at step {step} of {steps}: {_cure(step)}")
         train[step] = values.detach()
-        optimiser.zero_grad()
-        values.sum().backward()
-        optimiser.step()
-    _check_weights(stacked.values(), steps)
+        update(step, _gradients(values.sum(), weights))
+    _check_weights(weights, steps)
     with torch.no_grad():
         for m, mine in enumerate(named):
             for name, parameter in mine.items():
@@ -197,7 +198,9 @@ def _leaves(parameters: Iterable[Tensor]) -> list[Tensor]:
                 "move it; nn.Parameter(t).to(device) makes such a copy: write nn.Parameter(t.to(device))"
             )
         if not p.requires_grad:
-            raise ValueError(f"parameters: the tensor at place {i} needs no gradient; leave it out, or requires_grad_()")
+            raise ValueError(
+                f"parameters: the tensor at place {i} needs no gradient; leave it out, or requires_grad_()"
+            )
     return tensors
 
 
@@ -225,17 +228,45 @@ def _pairs(name: str, data: Data, parameter: Tensor, members: int | None = None)
 
 
 def _adam(tensors: list[Tensor], steps: int, lr: float, schedule: str, weight_decay: float):
+    """Check the options; return the number of steps and `update(step, gradients)`, which moves the tensors in place.
+
+    The functional form of torch's fused Adam: the class would import the compiler at its first use (1.5 s, as long as
+    importing torch) and costs a tiny net as much time a step as its forward pass.
+    """
     steps, lr = _checks.count("steps", steps), _checks.positive_number("lr", lr)
     if schedule not in ("cosine", "constant"):
         raise ValueError(f"schedule: expected 'cosine' or 'constant', got {schedule!r}")
     if weight_decay != 0:
         _checks.positive_number("weight_decay", weight_decay)
-    return steps, torch.optim.Adam(tensors, lr=lr, weight_decay=weight_decay, fused=True)
+    first, second = ([torch.zeros_like(t) for t in tensors] for _ in range(2))
+    counts = [torch.zeros((), dtype=torch.float32, device=t.device) for t in tensors]
+    constants = {"amsgrad": False, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "maximize": False}
+
+    def update(step: int, gradients: list[Tensor]) -> None:
+        rate = 0.5 * lr * (1 + math.cos(math.pi * step / steps)) if schedule == "cosine" else lr
+        with torch.no_grad():
+            adam(
+                tensors,
+                gradients,
+                first,
+                second,
+                [],
+                counts,
+                fused=True,
+                lr=rate,
+                weight_decay=weight_decay,
+                **constants,
+            )
+
+    return steps, update
 
 
-def _set_rate(optimiser: torch.optim.Optimizer, lr: float, schedule: str, step: int, steps: int) -> None:
-    if schedule == "cosine":
-        optimiser.param_groups[0]["lr"] = 0.5 * lr * (1 + math.cos(math.pi * step / steps))
+def _gradients(value: Tensor, tensors: list[Tensor]) -> list[Tensor]:
+    """Gradients of a scalar; zero for a tensor that it does not depend on. No .grad of the caller's is touched."""
+    if not value.requires_grad:
+        raise ValueError("loss: it depends on none of the parameters; does it call the net that you hand over?")
+    found = torch.autograd.grad(value, tensors, allow_unused=True)
+    return [torch.zeros_like(t) if g is None else g for t, g in zip(tensors, found, strict=True)]
 
 
 def _batches(n: int, batch_size: int | None, generator: torch.Generator | None):
@@ -250,16 +281,21 @@ def _batches(n: int, batch_size: int | None, generator: torch.Generator | None):
         yield from torch.randperm(n, generator=generator).split(batch_size)
 
 
-def _check_loss(value: Tensor, shape: tuple[int, ...], step: int, steps: int) -> None:
-    if not isinstance(value, Tensor) or value.shape != shape:
-        got = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
-        raise ValueError(f"loss: expected a scalar tensor{' for each net' * bool(shape)}, got {got}; end with .mean()")
-    if not torch.isfinite(value).all():
-        member = f" of net {int(torch.nonzero(~torch.isfinite(value))[0])}" if shape else ""
-        raise FloatingPointError(
-            f"the loss{member} is not finite at step {step} of {steps}: "
-            + ("look at the initial weights and the scale of y" if step == 0 else "lower lr, or standardise x and y")
-        )
+def _finite_loss(value: object, step: int, steps: int) -> float:
+    """The loss as a number, if it is a finite scalar tensor."""
+    if not isinstance(value, Tensor) or value.ndim != 0:
+        got = f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
+        raise ValueError(f"loss: expected a scalar tensor, got {got}; end it with .mean()")
+    number = value.item()
+    if not math.isfinite(number):
+        raise FloatingPointError(f"the loss is {number} at step {step} of {steps}: {_cure(step)}")
+    return number
+
+
+def _cure(step: int) -> str:
+    if step == 0:
+        return "look at the initial weights and at the scale of y"
+    return "lower lr, or standardise x and y"
 
 
 def _check_weights(tensors: Iterable[Tensor], steps: int) -> None:
@@ -270,5 +306,6 @@ def _check_weights(tensors: Iterable[Tensor], steps: int) -> None:
 def _progress(steps: int) -> Iterable[int]:
     """A bar on a terminal or in Jupyter once a fit takes long; none in tests, in pipes, or with TQDM_DISABLE=1."""
     quiet = "PYTEST_CURRENT_TEST" in os.environ or os.environ.get("TQDM_DISABLE", "") not in ("", "0")
-    in_jupyter = "ipykernel" in sys.modules
-    return tqdm(range(steps), disable=True if quiet else (False if in_jupyter else None), delay=1.0, leave=False)
+    if quiet or not ("ipykernel" in sys.modules or sys.stderr.isatty()):
+        return range(steps)
+    return tqdm(range(steps), delay=1.0, leave=False)

@@ -11,32 +11,46 @@ import sys
 SIZE = float(os.environ.get("UQLIB_PERTURB", "0"))
 
 
-def perturb(optimizer_module):
-    """Make every optimiser perturb its parameters once, when it is built."""
-    optimizer = optimizer_module.Optimizer
-    plain = optimizer.__init__
+def perturb(module):
+    """Make the module's optimiser class, and its functional Adam, perturb their parameters once, at the start."""
+    if hasattr(module, "Optimizer") and module.__name__.endswith("optimizer"):
+        plain_init = module.Optimizer.__init__
 
-    def perturbing(self, params, *arguments, **options):
-        import torch  # half loaded when `perturb` runs
+        def init(self, params, *arguments, **options):
+            params = list(params)
+            move(params)
+            plain_init(self, params, *arguments, **options)
 
-        generator = torch.Generator().manual_seed(0)
-        params = list(params)
-        with torch.no_grad():
-            for p in params:
-                if isinstance(p, torch.Tensor) and p.dtype == torch.float64:
-                    signs = 2 * torch.randint(2, p.shape, generator=generator, dtype=p.dtype) - 1
-                    p += SIZE * (1 + p.abs()) * signs.to(p.device)
-        plain(self, params, *arguments, **options)
+        module.Optimizer.__init__ = init
+    else:
+        plain_adam = module.adam
 
-    optimizer.__init__ = perturbing
+        def adam(params, grads, firsts, seconds, maxima, steps, *arguments, **options):
+            if steps[0] == 0:
+                move(params)
+            return plain_adam(params, grads, firsts, seconds, maxima, steps, *arguments, **options)
+
+        module.adam = adam
+
+
+def move(params):
+    """Add +-SIZE (1 + |w|) to each float64 entry."""
+    import torch
+
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for p in params:
+            if isinstance(p, torch.Tensor) and p.dtype == torch.float64:
+                signs = 2 * torch.randint(2, p.shape, generator=generator, dtype=p.dtype) - 1
+                p += SIZE * (1 + p.abs()) * signs.to(p.device)
 
 
 class AfterImport:
-    """Patches `torch.optim.optimizer` once it is loaded, so that processes without torch do not pay for it."""
+    """Patches the modules once they are loaded, so that processes without torch do not pay for it."""
 
     def find_spec(self, name, path=None, target=None):
         """Find the module as usual, and add the patch to its loader."""
-        if name != "torch.optim.optimizer":
+        if name not in ("torch.optim.optimizer", "torch.optim.adam"):
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path)
         load = spec.loader.exec_module
