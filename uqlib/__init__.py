@@ -9,7 +9,7 @@ import importlib
 
 __version__ = "0.1.0"
 _MODULES = ("datasets", "figures", "losses", "models", "plotting", "predictive", "runtime", "training")
-__all__ = ["Predictive", "__version__", *_MODULES]  # noqa: PLE0604, PLE0605 (names that __getattr__ provides)
+__all__ = ["Predictive", "__version__", *_MODULES]
 
 
 def __getattr__(name: str):

@@ -47,11 +47,10 @@ def like(name: str, value: object, mean: Tensor) -> Tensor:
         return torch.full_like(mean, float(value), requires_grad=False)
     if not value.is_floating_point():
         raise TypeError(f"{name}: expected a floating dtype, got {value.dtype}")
+    if value.ndim != 0:
+        same_shape(name, value, "mean", mean)
     same_kind(name, value, "mean", mean)
-    if value.ndim == 0:
-        return value.expand_as(mean)
-    same_shape(name, value, "mean", mean)
-    return value
+    return value.expand_as(mean) if value.ndim == 0 else value
 
 
 def finite(name: str, value: Tensor) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 import matplotlib as mpl
 from cycler import cycler
 from matplotlib import font_manager
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from tueplots import bundles
 
@@ -110,7 +109,8 @@ def show(name: str, draw: Callable[..., object], *, alt: str, **layout: object) 
 def export(figure: Figure, stem: Path, alt: str, *, theme: str = "light") -> list[Path]:
     """Write a figure as STEM.pdf, .svg and .png, the same bytes each time, and return the three paths.
 
-    `theme` is the one that the figure was built in: the colours of lines are looked up when they are saved. `alt` goes into the metadata of each file. A file appears under its name only when it is complete.
+    `theme` is the one that the figure was built in: the colours of lines are looked up when they are saved. `alt` goes
+    into the metadata of each file. A file appears under its name only when it is complete.
     """
     metadata = {
         "pdf": {"Title": stem.name, "Subject": alt, "CreationDate": None},

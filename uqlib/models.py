@@ -1,5 +1,7 @@
 """Small nets, their last layer kept apart, and the two ways to give a mean a std."""
 
+import itertools
+import math
 from collections.abc import Callable, Sequence
 
 import torch
@@ -32,7 +34,7 @@ class MLP(nn.Module):
         super().__init__()
         sizes = [_checks.count("inputs", inputs)]
         sizes += [_checks.count("widths", width) for width in widths]
-        self.hidden = nn.ModuleList(_linear(a, b, generator) for a, b in zip(sizes, sizes[1:], strict=False))
+        self.hidden = nn.ModuleList(_linear(a, b, generator) for a, b in itertools.pairwise(sizes))
         self.head = _linear(sizes[-1], _checks.count("outputs", outputs), generator)
         self.activation = activation
 
@@ -47,6 +49,7 @@ class MLP(nn.Module):
         return x
 
     def forward(self, x: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
+        """The outputs at x, (n, k)."""
         return self.head(self.features(x))
 
 
@@ -64,6 +67,7 @@ class LearntNoise(nn.Module):
         self.log_std = nn.Parameter(torch.full_like(mean_net.head.bias[None, :], start).log().detach())
 
     def forward(self, x: Float[Tensor, "n d"]) -> tuple[Float[Tensor, "n k"], Float[Tensor, "n k"]]:
+        """Mean and log std at x, both (n, k)."""
         mean = self.mean_net(x)
         return mean, self.log_std.expand_as(mean)
 
@@ -81,6 +85,7 @@ class MeanNoiseNet(nn.Module):
         self.net = net
 
     def forward(self, x: Float[Tensor, "n d"]) -> tuple[Float[Tensor, "n k"], Float[Tensor, "n k"]]:
+        """Mean and log std at x, both (n, k)."""
         mean, log_std = self.net(x).chunk(2, dim=-1)
         return mean, log_std
 
@@ -105,5 +110,6 @@ def _linear(inputs: int, outputs: int, generator: torch.Generator) -> nn.Linear:
     with torch.random.fork_rng(devices=[]):
         layer = nn.Linear(inputs, outputs)
     nn.init.kaiming_uniform_(layer.weight, a=5**0.5, generator=generator)
-    nn.init.uniform_(layer.bias, -(inputs**-0.5), inputs**-0.5, generator=generator)
+    bound = 1 / math.sqrt(inputs)
+    nn.init.uniform_(layer.bias, -bound, bound, generator=generator)
     return layer

@@ -1,21 +1,16 @@
 """Fitting: one net, or many in one vectorised pass. The loss is the caller's closure, so that it stays in view."""
 
 import functools
-import math
-import os
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.optim.adam import adam
-from tqdm import tqdm
 
-from uqlib import _checks
+from uqlib import _optimise
 
-Data = tuple[Tensor, Tensor]
+Data = _optimise.Data
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,22 +75,22 @@ def fit(
 
     Source: Kingma & Ba (2015), algorithm 1; Loshchilov & Hutter (2017), equation 5, without restarts.
     """
-    tensors = _leaves(parameters)
-    x, y = _pairs("data", data, tensors[0])
-    steps, update = _adam(tensors, steps, lr, schedule, weight_decay)
+    tensors = _optimise.leaves(parameters)
+    x, y = _optimise.pairs("data", data, tensors[0])
+    steps, update = _optimise.adam(tensors, steps, lr, schedule, weight_decay)
     if held_out is not None:
-        held_out = _pairs("held_out", held_out, tensors[0])
-    batches = _batches(len(x), batch_size, generator)
+        held_out = _optimise.pairs("held_out", held_out, tensors[0])
+    batches = _optimise.batches(len(x), batch_size, generator)
     train, fresh = [], []
-    for step in _progress(steps):
+    for step in _optimise.progress(steps):
         if held_out is not None:
             with torch.no_grad():
                 fresh.append(loss(*held_out).item())
         rows = next(batches)
         value = loss(x, y) if rows is None else loss(x[rows], y[rows])
-        train.append(_finite_loss(value, step, steps))
-        update(step, _gradients(value, tensors))
-    _check_weights(tensors, steps)
+        train.append(_optimise.finite_loss(value, step, steps))
+        update(step, _optimise.gradients(value, tensors))
+    _optimise.check_weights(tensors, steps)
     return History(torch.tensor(train), torch.tensor(fresh) if held_out is not None else None)
 
 
@@ -135,26 +130,26 @@ def fit_ensemble(
         raise ValueError("models: expected at least one net, got none")
     named = [dict(net.named_parameters()) for net in nets]
     for m, (net, mine) in enumerate(zip(nets, named, strict=True)):
-        _leaves(net.parameters())
+        _optimise.leaves(net.parameters())
         if [(k, v.shape) for k, v in mine.items()] != [(k, v.shape) for k, v in named[0].items()]:
             raise ValueError(f"models: net {m} has other parameter shapes than net 0; train them apart, by fit")
     if len({id(p) for mine in named for p in mine.values()}) < len(nets) * len(named[0]):
         raise ValueError("models: two members share a parameter; build each net anew, with its own initial weights")
     stacked = {k: torch.stack([mine[k].detach() for mine in named]).requires_grad_() for k in named[0]}
     first = next(iter(stacked.values()))
-    x, y = _pairs("data", data, first, members=len(nets))
+    x, y = _optimise.pairs("data", data, first, members=len(nets))
     weights = list(stacked.values())
-    steps, update = _adam(weights, steps, lr, schedule, weight_decay)
+    steps, update = _optimise.adam(weights, steps, lr, schedule, weight_decay)
     # `functional_call` swaps weights while forward runs, so the loss must run inside a forward.
     call = functools.partial(torch.func.functional_call, tie_weights=False)
     each = torch.vmap(lambda w, x, y: call(carrier, w, (x, y)), randomness="different")
     carrier = _Carrier(nets[0], loss)
     stacked = {f"net.{k}": v for k, v in stacked.items()}
     if held_out is not None:
-        held_out = _pairs("held_out", held_out, first, members=len(nets))
+        held_out = _optimise.pairs("held_out", held_out, first, members=len(nets))
     shape = (steps, len(nets))
     train, fresh = torch.empty(shape), torch.empty(shape) if held_out is not None else None
-    for step in _progress(steps):
+    for step in _optimise.progress(steps):
         if held_out is not None:
             with torch.no_grad():
                 fresh[step] = each(stacked, *held_out)
@@ -163,10 +158,12 @@ def fit_ensemble(
             raise ValueError(f"loss: expected a scalar for each net, got shape {tuple(values.shape[1:])}; use .mean()")
         if not torch.isfinite(values).all():
             member = int(torch.nonzero(~torch.isfinite(values))[0])
-            raise FloatingPointError(f"the loss of net {member} is not finite at step {step} of {steps}: {_cure(step)}")
+            raise FloatingPointError(
+                f"the loss of net {member} is not finite at step {step} of {steps}: {_optimise.cure(step)}"
+            )
         train[step] = values.detach()
-        update(step, _gradients(values.sum(), weights))
-    _check_weights(weights, steps)
+        update(step, _optimise.gradients(values.sum(), weights))
+    _optimise.check_weights(weights, steps)
     with torch.no_grad():
         for m, mine in enumerate(named):
             for name, parameter in mine.items():
@@ -183,129 +180,3 @@ class _Carrier(nn.Module):
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
         return self.loss(self.net, x, y)
-
-
-def _leaves(parameters: Iterable[Tensor]) -> list[Tensor]:
-    tensors = list(parameters)
-    if not tensors:
-        raise ValueError("parameters: expected at least one tensor, got none; a generator is empty when used twice")
-    for i, p in enumerate(tensors):
-        if not isinstance(p, Tensor):
-            raise TypeError(f"parameters: expected tensors, got {type(p).__name__} at place {i}")
-        if not p.is_leaf:
-            raise ValueError(
-                f"parameters: the tensor of shape {tuple(p.shape)} at place {i} is not a leaf, so no optimiser can "
-                "move it; nn.Parameter(t).to(device) makes such a copy: write nn.Parameter(t.to(device))"
-            )
-        if not p.requires_grad:
-            raise ValueError(
-                f"parameters: the tensor at place {i} needs no gradient; leave it out, or requires_grad_()"
-            )
-    return tensors
-
-
-def _pairs(name: str, data: Data, parameter: Tensor, members: int | None = None) -> Data:
-    """Check (x, y); with `members`, expand shared data to a leading axis of that length."""
-    if not (isinstance(data, tuple | list) and len(data) == 2):
-        raise TypeError(f"{name}: expected a pair (x, y), got {type(data).__name__}")
-    pair = []
-    for letter, value in zip("xy", data, strict=True):
-        label = f"{name}: {letter}"
-        if members is not None and isinstance(value, Tensor) and value.ndim == 3:
-            if len(value) != members:
-                raise ValueError(f"{label} has {len(value)} data sets for {members} nets; its shape is (nets, n, d)")
-            _checks.matrix(label, value.flatten(0, 1))
-        else:
-            _checks.matrix(label, value)
-            value = value if members is None else value.expand(members, *value.shape)
-        _checks.same_kind(label, value, "the first parameter", parameter)
-        _checks.finite(label, value)
-        pair.append(value.detach())
-    x, y = pair
-    if x.shape[-2] != y.shape[-2]:
-        raise ValueError(f"{name}: x has shape {tuple(x.shape)} but y has shape {tuple(y.shape)}: rows must pair up")
-    return x, y
-
-
-def _adam(tensors: list[Tensor], steps: int, lr: float, schedule: str, weight_decay: float):
-    """Check the options; return the number of steps and `update(step, gradients)`, which moves the tensors in place.
-
-    The functional form of torch's fused Adam: the class would import the compiler at its first use (1.5 s, as long as
-    importing torch) and costs a tiny net as much time a step as its forward pass.
-    """
-    steps, lr = _checks.count("steps", steps), _checks.positive_number("lr", lr)
-    if schedule not in ("cosine", "constant"):
-        raise ValueError(f"schedule: expected 'cosine' or 'constant', got {schedule!r}")
-    if weight_decay != 0:
-        _checks.positive_number("weight_decay", weight_decay)
-    first, second = ([torch.zeros_like(t) for t in tensors] for _ in range(2))
-    counts = [torch.zeros((), dtype=torch.float32, device=t.device) for t in tensors]
-    constants = {"amsgrad": False, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "maximize": False}
-
-    def update(step: int, gradients: list[Tensor]) -> None:
-        rate = 0.5 * lr * (1 + math.cos(math.pi * step / steps)) if schedule == "cosine" else lr
-        with torch.no_grad():
-            adam(
-                tensors,
-                gradients,
-                first,
-                second,
-                [],
-                counts,
-                fused=True,
-                lr=rate,
-                weight_decay=weight_decay,
-                **constants,
-            )
-
-    return steps, update
-
-
-def _gradients(value: Tensor, tensors: list[Tensor]) -> list[Tensor]:
-    """Gradients of a scalar; zero for a tensor that it does not depend on. No .grad of the caller's is touched."""
-    if not value.requires_grad:
-        raise ValueError("loss: it depends on none of the parameters; does it call the net that you hand over?")
-    found = torch.autograd.grad(value, tensors, allow_unused=True)
-    return [torch.zeros_like(t) if g is None else g for t, g in zip(tensors, found, strict=True)]
-
-
-def _batches(n: int, batch_size: int | None, generator: torch.Generator | None):
-    """Row indices of each step for ever; None stands for all rows, without a copy."""
-    if batch_size is None:
-        while True:
-            yield None
-    _checks.count("batch_size", batch_size)
-    if generator is None:
-        raise ValueError("generator: batch_size needs one to shuffle by; use generator=runtime.seed(0)")
-    while True:
-        yield from torch.randperm(n, generator=generator).split(batch_size)
-
-
-def _finite_loss(value: object, step: int, steps: int) -> float:
-    """The loss as a number, if it is a finite scalar tensor."""
-    if not isinstance(value, Tensor) or value.ndim != 0:
-        got = f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
-        raise ValueError(f"loss: expected a scalar tensor, got {got}; end it with .mean()")
-    number = value.item()
-    if not math.isfinite(number):
-        raise FloatingPointError(f"the loss is {number} at step {step} of {steps}: {_cure(step)}")
-    return number
-
-
-def _cure(step: int) -> str:
-    if step == 0:
-        return "look at the initial weights and at the scale of y"
-    return "lower lr, or standardise x and y"
-
-
-def _check_weights(tensors: Iterable[Tensor], steps: int) -> None:
-    if not all(torch.isfinite(t).all() for t in tensors):
-        raise FloatingPointError(f"a weight is not finite after step {steps} of {steps}: lower lr, or standardise x, y")
-
-
-def _progress(steps: int) -> Iterable[int]:
-    """A bar on a terminal or in Jupyter once a fit takes long; none in tests, in pipes, or with TQDM_DISABLE=1."""
-    quiet = "PYTEST_CURRENT_TEST" in os.environ or os.environ.get("TQDM_DISABLE", "") not in ("", "0")
-    if quiet or not ("ipykernel" in sys.modules or sys.stderr.isatty()):
-        return range(steps)
-    return tqdm(range(steps), delay=1.0, leave=False)

@@ -1,6 +1,6 @@
-"""Stands in for another processor: with this folder on PYTHONPATH, `torch.optim` moves the float64 weights it is given.
+"""Stands in for another processor: with this folder on PYTHONPATH, `torch.optim` moves the weights it is given.
 
-Each entry w of each parameter moves by +-SIZE (1 + |w|), SIZE from UQLIB_PERTURB, with fixed pseudo-random signs. Python
+Each float64 entry w moves by +-SIZE (1 + |w|), SIZE from UQLIB_PERTURB, with fixed pseudo-random signs. Python
 imports this file by its name at start, so no notebook is touched.
 """
 

@@ -1,0 +1,206 @@
+"""Exported figures: exact size, same bytes, text as text, alt text, no warning, nothing global changed."""
+
+import json
+import logging
+import re
+
+import matplotlib as mpl
+import pytest
+import torch
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from PIL import Image
+
+from uqlib import Predictive, figures, plotting, runtime
+
+X = torch.linspace(-1, 1, 40, dtype=torch.float64)[:, None]
+
+
+def draw(left, right, seeds):
+    """One of every artist, a formula, and a minus sign."""
+    prediction = Predictive(X.square(), 0.2, X.abs())
+    plotting.data(left, X, X.square() + 0.1)
+    plotting.misses(left, X[:2], X[:2], label="outside")
+    plotting.truth(left, X, X.square())
+    plotting.mean(left, X, prediction)
+    plotting.band(left, X, prediction)
+    plotting.no_data(left, -0.5, 0.0)
+    plotting.legend(left)
+    left.set(xlabel="$x$", ylabel=r"$\sigma(x)$ − minus", xlim=(-1.2, 1.2))
+    plotting.std(right, X, prediction.epistemic_std, part="epistemic")
+    plotting.strip(seeds, {"a": X[:3, 0], "b": X[4:9, 0]})
+
+
+def image(path):
+    """An image, loaded, its file closed."""
+    with Image.open(path) as opened:
+        opened.load()
+        return opened
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("figures")
+    for theme in figures.PALETTE:
+        figure = figures.build(draw, theme=theme, panels=3, ratios=(2, 1, 1))
+        figures.export(figure, folder / theme / "name", "What it shows.", theme=theme)
+    return folder
+
+
+@pytest.mark.parametrize(("width", "inches"), [("full", 5.5118), ("half", 2.7559)])
+def test_exact_size(tmp_path, width, inches):
+    figure = figures.build(lambda ax: ax.plot([0, 1]), width=width, height=2.0)
+    figures.export(figure, tmp_path / "name", "alt")
+    box = re.search(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]", (tmp_path / "name.pdf").read_bytes())
+    assert float(box[1]) == pytest.approx(inches * 72, abs=0.01)
+    assert float(box[2]) == pytest.approx(144, abs=0.01)
+    assert image(tmp_path / "name.png").size == (int(inches * 300), 600)
+
+
+def test_same_bytes_twice(exported, tmp_path):
+    figure = figures.build(draw, theme="dark", panels=3, ratios=(2, 1, 1))
+    for again in figures.export(figure, tmp_path / "name", "What it shows.", theme="dark"):
+        assert again.read_bytes() == (exported / "dark" / again.name).read_bytes()
+
+
+def test_text_stays_text_and_fonts_are_embedded(exported):
+    pdf = (exported / "light" / "name.pdf").read_bytes()
+    assert b"/Type3" not in pdf
+    assert b"RobotoCondensed" in pdf
+
+
+def test_background_is_transparent(exported):
+    for theme in figures.PALETTE:
+        assert image(exported / theme / "name.png").convert("RGBA").getpixel((2, 2))[3] == 0
+
+
+def test_each_theme_has_its_own_colours(exported):
+    for theme, other in (("light", "dark"), ("dark", "light")):
+        svg = (exported / theme / "name.svg").read_text().lower()
+        for name in ("ink", "total", "epistemic"):
+            assert figures.PALETTE[theme][name].lower() in svg
+            assert figures.PALETTE[other][name].lower() not in svg
+
+
+def test_alt_text_is_in_each_file(exported):
+    assert image(exported / "light" / "name.png").text["Description"] == "What it shows."
+    assert "What it shows." in (exported / "light" / "name.svg").read_text()
+    assert b"What it shows." in (exported / "light" / "name.pdf").read_bytes()
+
+
+def test_no_font_warning(tmp_path, caplog):
+    with caplog.at_level(logging.WARNING, logger="matplotlib"):
+        figures.export(figures.build(draw, panels=3), tmp_path / "name", "alt")
+    assert caplog.records == []
+
+
+def test_rcparams_come_back_even_after_an_error():
+    before = dict(mpl.rcParams)
+
+    def broken(ax):
+        raise RuntimeError("in the middle")
+
+    with pytest.raises(RuntimeError, match="in the middle"):
+        figures.build(broken)
+    assert dict(mpl.rcParams) == before
+
+
+def test_an_interrupted_export_leaves_no_file(tmp_path, monkeypatch):
+    figure = figures.build(lambda ax: ax.plot([0, 1]))
+    monkeypatch.setattr("pathlib.Path.replace", lambda self, target: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        figures.export(figure, tmp_path / "name", "alt")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_show_displays_and_exports(tmp_path, monkeypatch, capsys):
+    shown = []
+    monkeypatch.setattr("IPython.display.display", lambda data, **options: shown.append((data, options)))
+    with monkeypatch.context() as patch:
+        patch.setenv("UQLIB_FIGURES", str(tmp_path / "figures"))
+        patch.setenv("UQLIB_PAGES", str(tmp_path / "pages"))
+        figures.show("00-x", draw, alt="An alt text.", panels=3)
+    data, options = shown[0]
+    assert data["text/plain"] == "An alt text."
+    assert options["metadata"]["image/png"]["alt"] == "An alt text."
+    assert data["image/png"] == (tmp_path / "pages" / "00-x.png").read_bytes()
+    names = sorted(str(path.relative_to(tmp_path / "figures")) for path in (tmp_path / "figures").glob("*/*"))
+    assert names == sorted(f"{theme}/00-x.{suffix}" for theme in ("light", "dark") for suffix in ("pdf", "svg", "png"))
+
+
+def test_labels_are_large_enough_for_the_last_row():
+    for theme in figures.PALETTE:
+        sizes = {k: v for k, v in figures.style(theme).items() if k.endswith("size") and "label" in k or k == "font.size"}
+        assert min(v for v in sizes.values() if isinstance(v, int | float)) >= 8
+        assert figures.style(theme)["axes.labelsize"] == 10
+
+
+@pytest.mark.parametrize(("theme", "page"), [("light", "#FFFFFF"), ("dark", "#1E2227"), ("dark", "#000000")])
+def test_contrast(theme, page):
+    """WCAG contrast against the page: at least 3.2 for lines and marks, 7 for text."""
+
+    def luminance(colour):
+        channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    for name, colour in figures.PALETTE[theme].items():
+        if name != "page":
+            low, high = sorted((luminance(colour), luminance(page)))
+            assert (high + 0.05) / (low + 0.05) > (7 if name == "ink" else 3.2)
+
+
+def test_nothing_is_clipped_at_the_edge_of_the_figure():
+    """End labels stand outside the axes; the layout must make room for them."""
+    figure = figures.build(draw, panels=3)
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    for ax in figure.axes:
+        box = ax.get_tightbbox(renderer)
+        assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
+        assert figure.bbox.y0 <= box.y0 < box.y1 <= figure.bbox.y1
+
+
+@pytest.mark.bad_input
+def test_refuses():
+    cases = [
+        (lambda: figures.style("sepia"), "theme: expected one of light, dark"),
+        (lambda: figures.style(width="third"), "width: expected one of full, half"),
+        (lambda: figures.style(height=0), "height: expected inches above 0"),
+        (lambda: figures.show("a/b", draw, alt="x"), "name: expected a plain file name"),
+        (lambda: figures.show("a", draw, alt=" "), "alt: expected a sentence"),
+    ]
+    for call, words in cases:
+        with pytest.raises(ValueError, match=words):
+            call()
+
+
+def test_bands_and_lines_do_not_depend_on_the_order_of_x():
+    """An unsorted x would draw a zigzag; the artists sort."""
+    order = torch.randperm(40, generator=runtime.seed(0))
+    curves = []
+    for rows in (torch.arange(40), order):
+        prediction = Predictive(X[rows].square(), X[rows].abs())
+
+        def one(ax, prediction=prediction, rows=rows):
+            plotting.band(ax, X[rows], prediction)
+            plotting.mean(ax, X[rows], prediction)
+
+        curves.append([line.get_xydata() for line in figures.build(one).axes[0].lines])
+    for first, second in zip(*curves, strict=True):
+        assert (first == second).all()
+
+
+@pytest.mark.bad_input
+def test_plotting_refuses():
+    cases = [
+        (lambda ax: plotting.data(ax, X[:, 0], X), r"x: expected a tensor of shape \(n, 1\), got \(40,\)"),
+        (lambda ax: plotting.truth(ax, X, X[:3]), "x has 40 points but the values have 3"),
+        (lambda ax: plotting.band(ax, X, Predictive(X, 1.0), part="sum"), "part: expected one of total, aleatoric"),
+    ]
+    for one, words in cases:
+        with pytest.raises(ValueError, match=words):
+            figures.build(one)
+
+
+def test_plotting_takes_tensors_with_gradient():
+    figures.build(lambda ax: plotting.data(ax, X.clone().requires_grad_(), X))
+    assert json.dumps(plotting.COLOURS)

@@ -1,0 +1,151 @@
+"""What `training` needs around a loop: checks of what it is given, the update rule, batches, the progress bar."""
+
+import math
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+
+import torch
+from torch import Tensor
+from torch.optim.adam import adam as fused_adam
+from tqdm import tqdm
+
+from uqlib import _checks
+
+Data = tuple[Tensor, Tensor]
+
+
+def leaves(parameters: Iterable[Tensor]) -> list[Tensor]:
+    """The parameters as a list, if an optimiser can move each of them."""
+    tensors = list(parameters)
+    if not tensors:
+        raise ValueError("parameters: expected at least one tensor, got none; a generator is empty when used twice")
+    for i, p in enumerate(tensors):
+        if not isinstance(p, Tensor):
+            raise TypeError(f"parameters: expected tensors, got {type(p).__name__} at place {i}")
+        if not p.is_leaf:
+            raise ValueError(
+                f"parameters: the tensor of shape {tuple(p.shape)} at place {i} is not a leaf, so no optimiser can "
+                "move it; nn.Parameter(t).to(device) makes such a copy: write nn.Parameter(t.to(device))"
+            )
+        if not p.requires_grad:
+            raise ValueError(
+                f"parameters: the tensor at place {i} needs no gradient; leave it out, or requires_grad_()"
+            )
+    return tensors
+
+
+def pairs(name: str, data: Data, parameter: Tensor, members: int | None = None) -> Data:
+    """Check (x, y); with `members`, expand shared data to a leading axis of that length."""
+    if not (isinstance(data, tuple | list) and len(data) == 2):
+        raise TypeError(f"{name}: expected a pair (x, y), got {type(data).__name__}")
+    pair = []
+    for letter, value in zip("xy", data, strict=True):
+        label = f"{name}: {letter}"
+        if members is not None and isinstance(value, Tensor) and value.ndim == 3:
+            if len(value) != members:
+                raise ValueError(f"{label} has {len(value)} data sets for {members} nets; its shape is (nets, n, d)")
+            _checks.matrix(label, value.flatten(0, 1))
+        else:
+            _checks.matrix(label, value)
+            value = value if members is None else value.expand(members, *value.shape)
+        _checks.same_kind(label, value, "the first parameter", parameter)
+        _checks.finite(label, value)
+        pair.append(value.detach())
+    x, y = pair
+    if x.shape[-2] != y.shape[-2]:
+        raise ValueError(f"{name}: x has shape {tuple(x.shape)} but y has shape {tuple(y.shape)}: rows must pair up")
+    return x, y
+
+
+def adam(
+    tensors: list[Tensor], steps: int, lr: float, schedule: str, weight_decay: float
+) -> tuple[int, Callable[[int, list[Tensor]], None]]:
+    """Check the options; return the number of steps and `update(step, gradients)`, which moves the tensors in place.
+
+    The functional form of torch's fused Adam: the class would import the compiler at its first use (1.5 s, as long as
+    importing torch) and costs a tiny net as much time a step as its forward pass.
+    """
+    steps, lr = _checks.count("steps", steps), _checks.positive_number("lr", lr)
+    if schedule not in ("cosine", "constant"):
+        raise ValueError(f"schedule: expected 'cosine' or 'constant', got {schedule!r}")
+    if weight_decay != 0:
+        _checks.positive_number("weight_decay", weight_decay)
+    first, second = ([torch.zeros_like(t) for t in tensors] for _ in range(2))
+    counts = [torch.zeros((), dtype=torch.float32, device=t.device) for t in tensors]
+    constants = {"amsgrad": False, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "maximize": False}
+
+    def update(step: int, gradients: list[Tensor]) -> None:
+        rate = 0.5 * lr * (1 + math.cos(math.pi * step / steps)) if schedule == "cosine" else lr
+        with torch.no_grad():
+            fused_adam(
+                tensors,
+                gradients,
+                first,
+                second,
+                [],
+                counts,
+                fused=True,
+                lr=rate,
+                weight_decay=weight_decay,
+                **constants,
+            )
+
+    return steps, update
+
+
+def gradients(value: Tensor, tensors: list[Tensor]) -> list[Tensor]:
+    """Gradients of a scalar; zero for a tensor that it does not depend on. No .grad of the caller's is touched."""
+    if not value.requires_grad:
+        raise ValueError("loss: it depends on none of the parameters; does it call the net that you hand over?")
+    found = torch.autograd.grad(value, tensors, allow_unused=True)
+    return [torch.zeros_like(t) if g is None else _laid_out_as(t, g) for t, g in zip(tensors, found, strict=True)]
+
+
+def _laid_out_as(tensor: Tensor, gradient: Tensor) -> Tensor:
+    """The gradient in its tensor's memory layout: the fused kernel walks through both side by side."""
+    return gradient if gradient.stride() == tensor.stride() else torch.empty_like(tensor).copy_(gradient)
+
+
+def batches(n: int, batch_size: int | None, generator: torch.Generator | None) -> Iterator[Tensor | None]:
+    """Row indices of each step for ever; None stands for all rows, without a copy."""
+    if batch_size is None:
+        while True:
+            yield None
+    _checks.count("batch_size", batch_size)
+    if generator is None:
+        raise ValueError("generator: batch_size needs one to shuffle by; use generator=runtime.seed(0)")
+    while True:
+        yield from torch.randperm(n, generator=generator).split(batch_size)
+
+
+def finite_loss(value: object, step: int, steps: int) -> float:
+    """The loss as a number, if it is a finite scalar tensor."""
+    if not isinstance(value, Tensor) or value.ndim != 0:
+        got = f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
+        raise ValueError(f"loss: expected a scalar tensor, got {got}; end it with .mean()")
+    number = value.item()
+    if not math.isfinite(number):
+        raise FloatingPointError(f"the loss is {number} at step {step} of {steps}: {cure(step)}")
+    return number
+
+
+def cure(step: int) -> str:
+    """What to try when the loss is not finite."""
+    if step == 0:
+        return "look at the initial weights and at the scale of y"
+    return "lower lr, or standardise x and y"
+
+
+def check_weights(tensors: Iterable[Tensor], steps: int) -> None:
+    """Refuse to hand back weights that are not finite."""
+    if not all(torch.isfinite(t).all() for t in tensors):
+        raise FloatingPointError(f"a weight is not finite after step {steps} of {steps}: lower lr, or standardise x, y")
+
+
+def progress(steps: int) -> Iterable[int]:
+    """A bar on a terminal or in Jupyter once a fit takes long; none in tests, in pipes, or with TQDM_DISABLE=1."""
+    quiet = "PYTEST_CURRENT_TEST" in os.environ or os.environ.get("TQDM_DISABLE", "") not in ("", "0")
+    if quiet or not ("ipykernel" in sys.modules or sys.stderr.isatty()):
+        return range(steps)
+    return tqdm(range(steps), delay=1.0, leave=False)
