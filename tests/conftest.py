@@ -24,7 +24,7 @@ def _world():
     return {
         "rcParams": dict(matplotlib.rcParams),
         "torch generator": torch.get_rng_state().tolist()[:64],
-        "numpy generator": numpy.random.get_state()[1][:8].tolist() + [numpy.random.get_state()[2]],  # noqa: NPY002
+        "numpy generator": [*numpy.random.get_state()[1][:8].tolist(), numpy.random.get_state()[2]],  # noqa: NPY002
         "grad mode": torch.is_grad_enabled(),
         "threads": torch.get_num_threads(),
         "dtype": torch.get_default_dtype(),

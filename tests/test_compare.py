@@ -87,7 +87,7 @@ def test_one_changed_digit_in_a_real_notebook_fails(tmp_path):
 
 
 def test_stored_outputs_survive_a_perturbation_of_all_initial_weights():
-    """The stand-in for other kernels and for CUDA: every float64 weight that an optimiser gets moves by 1e-10 (1 + |w|)."""
+    """The stand-in for other kernels and for CUDA: weights given to an optimiser move by 1e-10 (1 + |w|)."""
     result = nbval(
         ROOT / "notebooks", "-n", "2", "--dist", "loadscope",
         PYTHONPATH=str(ROOT / "tests" / "perturbed"), UQLIB_PERTURB="1e-10",

@@ -74,6 +74,15 @@ def test_refuses():
         (lambda: net(torch.zeros(4, 3)), ValueError, r"x: expected shape \(n, 2\), got \(4, 3\)"),
         (lambda: models.MeanNoiseNet(net), ValueError, "net: expected 2k outputs"),
         (lambda: models.LearntNoise(net, initial_std=0.0), ValueError, "initial_std: expected a finite number above 0"),
+        (lambda: net(x.float()), TypeError, "x is torch.float32 but the net is torch.float64"),
+        (lambda: models.MLP(1, (5,), 1, generator=None), TypeError, "generator: expected a torch.Generator, got None"),
+        (lambda: models.MLP(1, 5, 1, generator=runtime.seed(0)), TypeError, "widths: expected a sequence"),
+        (
+            lambda: models.MLP(1, (5,), 1, generator=runtime.seed(0), activation=torch.nn.Tanh),
+            TypeError,
+            "activation: expected a function",
+        ),
+        (lambda: models.predict(torch.nn.Sequential(torch.nn.Dropout(0.5)), x, std=1.0), ValueError, "call net.eval"),
         (lambda: models.predict(net, x), ValueError, "std: this net returns only a mean: give std="),
         (lambda: models.predict(models.LearntNoise(net), x, std=1.0), ValueError, "brings its own noise"),
     ]

@@ -39,7 +39,9 @@ def test_code_cells_are_short(notebook):
 
 def test_text_cells_are_short(notebook):
     for cell in cells(notebook, "markdown"):
-        prose = [line for line in source(cell).splitlines() if not line.startswith("|")]  # tables are looked up, not read
+        prose = [
+            line for line in source(cell).splitlines() if not line.startswith("|")
+        ]  # tables are looked up, not read
         assert len(" ".join(prose).split()) <= 120, cell["id"]
 
 
@@ -79,7 +81,9 @@ def test_outputs_can_be_compared(notebook):
             assert output["output_type"] in ("stream", "display_data"), f"{cell['id']}: {output['output_type']}"
             assert output.get("name", "stdout") == "stdout", cell["id"]
             plain = "".join(output.get("text", [])) + "".join(output.get("data", {}).get("text/plain", []))
-            assert not re.search(r"tensor\(|0x[0-9a-f]{6}|cuda|<[\w.]+ object|/home/|\bnan\b|\binf\b", plain), cell["id"]
+            assert not re.search(r"tensor\(|0x[0-9a-f]{6}|cuda|<[\w.]+ object|/home/|\bnan\b|\binf\b", plain), cell[
+                "id"
+            ]
             if "data" in output:
                 assert output["metadata"]["image/png"]["alt"] == "".join(output["data"]["text/plain"])
 
@@ -103,7 +107,9 @@ def test_committed_figures_are_those_of_the_notebooks():
 
 def test_words_that_talk_down(notebook):
     for cell in cells(notebook, "markdown"):
-        assert not re.search(r"\b(simply|obviously|of course|trivial(ly)?)\b", source(cell), flags=re.IGNORECASE), cell["id"]
+        assert not re.search(r"\b(simply|obviously|of course|trivial(ly)?)\b", source(cell), flags=re.IGNORECASE), cell[
+            "id"
+        ]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])

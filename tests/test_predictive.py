@@ -84,7 +84,7 @@ COLUMN = torch.zeros(3, 1, dtype=torch.float64)
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
-        ((torch.zeros(3), 1.0), ValueError, r"mean: expected shape \(n, k\), got \(3,\); use mean\[:, None\]"),
+        ((torch.zeros(3), 1.0), ValueError, r"mean: expected shape \(n, k\), got \(3,\); use \[:, None\]"),
         ((torch.zeros(0, 1), 1.0), ValueError, "mean: expected at least one entry"),
         ((torch.zeros(3, 1, dtype=torch.long), 1.0), TypeError, "mean: expected a floating dtype, got torch.int64"),
         (([[0.0]], 1.0), TypeError, "mean: expected a torch.Tensor, got list"),

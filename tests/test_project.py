@@ -41,8 +41,9 @@ def lines_of_code(tree):
     """Lines without docstrings, comments and blanks."""
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
-        if isinstance(body, list) and body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
-            body[0].value.value = ""
+        first = body[0] if isinstance(body, list) and body else None
+        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+            first.value.value = ""
     return sum(bool(line.strip()) for line in ast.unparse(tree).splitlines())
 
 
@@ -56,8 +57,8 @@ def test_modules_stay_small():
 def test_import_changes_nothing_and_loads_no_pyplot():
     code = """
 import random, os, sys, torch, numpy, matplotlib
-before = (torch.get_default_dtype(), torch.get_num_threads(), torch.get_rng_state().tolist(), matplotlib.rcParams.copy(),
-          numpy.random.get_state()[1].tolist(), random.getstate(), dict(os.environ), torch.is_grad_enabled())
+before = (torch.get_default_dtype(), torch.get_num_threads(), torch.get_rng_state().tolist(),
+          matplotlib.rcParams.copy(), numpy.random.get_state()[1].tolist(), random.getstate(), dict(os.environ), torch.is_grad_enabled())
 import uqlib
 from uqlib import Predictive, datasets, figures, losses, models, plotting, predictive, runtime, training
 after = (torch.get_default_dtype(), torch.get_num_threads(), torch.get_rng_state().tolist(), matplotlib.rcParams.copy(),

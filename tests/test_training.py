@@ -100,9 +100,7 @@ def test_fit_decays_to_zero(data):
 def test_held_out_is_recorded_and_not_trained_on(data):
     fresh = datasets.toy("heteroskedastic").fresh(n=50, generator=runtime.seed(1))
     ours, alone = build(), build()
-    history = training.fit(
-        lambda x, y: nll(ours, x, y), ours.parameters(), data, steps=STEPS, lr=1e-2, held_out=fresh
-    )
+    history = training.fit(lambda x, y: nll(ours, x, y), ours.parameters(), data, steps=STEPS, lr=1e-2, held_out=fresh)
     training.fit(lambda x, y: nll(alone, x, y), alone.parameters(), data, steps=STEPS, lr=1e-2)
     assert_same_weights(ours, alone, 0.0)
     assert history.held_out[0] == pytest.approx(nll(build(), *fresh).item(), abs=1e-14)
@@ -236,7 +234,9 @@ def test_stops_at_the_step_where_the_loss_turns_non_finite(data):
         broken.log_std.fill_(-400.0)  # exp(800) overflows in float64
     nets = [build(), broken]
     before = [snapshot(net) for net in nets]
-    with pytest.raises(FloatingPointError, match="the loss of net 1 is not finite at step 0 of 10: look at the initial"):
+    with pytest.raises(
+        FloatingPointError, match="the loss of net 1 is not finite at step 0 of 10: look at the initial"
+    ):
         training.fit_ensemble(nll, nets, data, steps=10, lr=1e-2)
     for net, old in zip(nets, before, strict=True):
         assert all(torch.equal(p, q) for p, q in zip(net.parameters(), old, strict=True))
@@ -251,7 +251,7 @@ def test_stops_at_the_step_where_the_loss_turns_non_finite(data):
         ({"lr": 0.0}, ValueError, "lr: expected a finite number above 0"),
         ({"lr": math.nan}, ValueError, "lr: expected a finite number above 0"),
         ({"schedule": "cos"}, ValueError, "schedule: expected 'cosine' or 'constant', got 'cos'"),
-        ({"weight_decay": -1.0}, ValueError, "weight_decay: expected a finite number above 0"),
+        ({"weight_decay": -1.0}, ValueError, "weight_decay: expected a finite number of at least 0"),
         ({"batch_size": 8}, ValueError, "generator: batch_size needs one to shuffle by"),
         ({"batch_size": 0, "generator": torch.Generator()}, ValueError, "batch_size: expected a whole number"),
         ({"held_out": torch.zeros(3, 1)}, TypeError, "held_out: expected a pair"),
@@ -283,12 +283,64 @@ def test_refuses_losses_and_parameters(data):
 
 
 @pytest.mark.bad_input
+def test_refuses_what_would_train_wrongly_in_silence(data):
+    """Another net in the loss, a parameter twice or with gaps in memory, a held-out loss that is no number."""
+    a, b = build(0), build(1)
+    gaps = torch.randn(3, 4, generator=runtime.seed(0))[:, :2].requires_grad_()
+    cases = [
+        (lambda x, y: nll(b, x, y), a.parameters(), {}, ValueError, "depends on none of the parameters"),
+        (lambda x, y: nll(a, x, y), [*a.parameters()] * 2, {}, ValueError, "a tensor is listed twice"),
+        (lambda x, y: (gaps - 1).square().mean(), [gaps], {}, ValueError, "gaps or repeats in memory"),
+        (lambda x, y: nll(a, x, y), a, {}, TypeError, "use net.parameters"),
+        (lambda x, y: nll(a, x, y) * (math.nan if len(x) == 3 else 1), a.parameters(),
+         {"held_out": tuple(part[:3] for part in data)}, FloatingPointError, "the held-out loss is nan at step 0"),
+    ]  # fmt: skip
+    for loss, parameters, options, error, words in cases:
+        with pytest.raises(error, match=words):
+            training.fit(loss, parameters, data, **{"steps": 5, "lr": 1e-2} | options)
+
+
+def test_a_loss_that_works_in_place_does_not_reach_the_callers_data(data):
+    net, kept = build(), data[0].clone()
+
+    def loss(x, y):
+        x.mul_(1.0).add_(0.5)
+        return nll(net, x, y)
+
+    training.fit(loss, net.parameters(), data, steps=2, lr=1e-2)
+    assert torch.equal(data[0], kept)
+
+
+@pytest.mark.bad_input
+def test_ensemble_refuses_members_that_are_not_alike(data):
+    class Scaled(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = build()
+            self.register_buffer("scale", torch.ones(()))
+
+    relu = models.LearntNoise(models.MLP(1, (6, 5), 1, generator=runtime.seed(1), activation=torch.relu))
+    for nets, words in (
+        ([build(), relu], "net 1 is built otherwise"),
+        ([build(), build(1).eval()], "net 1 is built otherwise"),
+        ([build(), build(1).float()], "net 1 is built otherwise"),
+        ([Scaled(), Scaled()], "net 0 has buffers"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            training.fit_ensemble(nll, nets, data, steps=2, lr=1e-2)
+
+
+@pytest.mark.bad_input
 def test_ensemble_refuses(data):
     one, x, y = build(), *data
     cases = [
         ([], data, "models: expected at least one net"),
         ([one, one], data, "two members share a parameter"),
-        ([one, models.LearntNoise(models.MLP(1, (5,), 1, generator=runtime.seed(0)))], data, "net 1 has other parameter"),
+        (
+            [one, models.LearntNoise(models.MLP(1, (5,), 1, generator=runtime.seed(0)))],
+            data,
+            "net 1 is built otherwise",
+        ),
         ([one, build(1)], (x.expand(3, 30, 1), y), "data: x has 3 data sets for 2 nets"),
     ]
     for nets, given, words in cases:

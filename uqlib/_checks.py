@@ -7,19 +7,38 @@ import torch
 from torch import Tensor
 
 Scalar = float | int | Tensor
+_LARGEST = torch.finfo(torch.float64).max
 
 
 def matrix(name: str, value: object) -> Tensor:
     """Return `value` if it is a floating tensor of shape (n, k) with at least one entry; else say what to do."""
     if not isinstance(value, Tensor):
-        raise TypeError(f"{name}: expected a torch.Tensor, got {type(value).__name__}; use torch.as_tensor({name})")
+        raise TypeError(f"{name}: expected a torch.Tensor, got {type(value).__name__}; use torch.as_tensor(...)")
     if not value.is_floating_point():
-        raise TypeError(f"{name}: expected a floating dtype, got {value.dtype}; use {name}.to(torch.float64)")
+        raise TypeError(f"{name}: expected a floating dtype, got {value.dtype}; use .to(torch.float64)")
     if value.ndim != 2:
-        cure = f"; use {name}[:, None] for one column" if value.ndim == 1 else ""
+        cure = "; use [:, None] for one column" if value.ndim == 1 else ""
         raise ValueError(f"{name}: expected shape (n, k), got {tuple(value.shape)}{cure}")
     if value.numel() == 0:
         raise ValueError(f"{name}: expected at least one entry, got shape {tuple(value.shape)}")
+    return value
+
+
+def column(name: str, value: object) -> Tensor:
+    """Return `value` if it is a finite floating tensor of shape (n, 1)."""
+    matrix(name, value)
+    if value.shape[1] != 1:
+        raise ValueError(f"{name}: expected shape (n, 1), got {tuple(value.shape)}")
+    finite(name, value)
+    return value
+
+
+def cpu_generator(value: object) -> torch.Generator:
+    """Return `value` if it is a CPU generator: nothing here draws from a global one."""
+    if not isinstance(value, torch.Generator):
+        raise TypeError(f"generator: expected a torch.Generator, got {type(value).__name__}; use runtime.seed(0)")
+    if value.device.type != "cpu":
+        raise ValueError(f"generator: expected one on the cpu, got {value.device}; use runtime.seed(0)")
     return value
 
 
@@ -44,13 +63,21 @@ def like(name: str, value: object, mean: Tensor) -> Tensor:
     if not isinstance(value, Tensor):
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise TypeError(f"{name}: expected a number or a torch.Tensor, got {type(value).__name__}")
-        return torch.full_like(mean, float(value), requires_grad=False)
+        return torch.full_like(mean, _representable(name, value, mean.dtype), requires_grad=False)
     if not value.is_floating_point():
         raise TypeError(f"{name}: expected a floating dtype, got {value.dtype}")
     if value.ndim != 0:
         same_shape(name, value, "mean", mean)
     same_kind(name, value, "mean", mean)
     return value.expand_as(mean) if value.ndim == 0 else value
+
+
+def _representable(name: str, value: float, dtype: torch.dtype) -> float:
+    """The number as a float, if the dtype can hold it: neither beyond its range nor rounded to zero."""
+    limits = torch.finfo(dtype)
+    if math.isfinite(value) and (abs(value) > limits.max or 0 < abs(value) < limits.smallest_normal):
+        raise ValueError(f"{name}: {value} is outside the range of {dtype}; rescale, or use torch.float64")
+    return float(value)
 
 
 def finite(name: str, value: Tensor) -> None:
@@ -74,7 +101,7 @@ def positive_number(name: str, value: object) -> float:
     """Return `value` as a float if it is a finite number above zero."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name}: expected a number above 0, got {type(value).__name__}")
-    if not (math.isfinite(value) and value > 0):
+    if not (value > 0 and value <= _LARGEST):
         raise ValueError(f"{name}: expected a finite number above 0, got {value}")
     return float(value)
 
@@ -93,6 +120,6 @@ def level(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"level: expected a number between 0 and 1, got {type(value).__name__}")
     if not 0 < value < 1:
-        hint = f"; write {value / 100:g} for {value:g} %" if 1 <= value < 100 else ""
+        hint = f"; write {value / 100:g} for {value:g} %" if 1 < value < 100 else ""
         raise ValueError(f"level: expected a number strictly between 0 and 1, got {value}{hint}")
     return float(value)

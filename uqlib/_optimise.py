@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.optim.adam import adam as fused_adam
 from tqdm import tqdm
 
@@ -17,6 +17,8 @@ Data = tuple[Tensor, Tensor]
 
 def leaves(parameters: Iterable[Tensor]) -> list[Tensor]:
     """The parameters as a list, if an optimiser can move each of them."""
+    if isinstance(parameters, nn.Module):
+        raise TypeError("parameters: expected tensors, got a module; use net.parameters()")
     tensors = list(parameters)
     if not tensors:
         raise ValueError("parameters: expected at least one tensor, got none; a generator is empty when used twice")
@@ -29,16 +31,19 @@ def leaves(parameters: Iterable[Tensor]) -> list[Tensor]:
                 "move it; nn.Parameter(t).to(device) makes such a copy: write nn.Parameter(t.to(device))"
             )
         if not p.requires_grad:
-            raise ValueError(
-                f"parameters: the tensor at place {i} needs no gradient; leave it out, or requires_grad_()"
-            )
+            raise ValueError(f"parameters: the tensor at place {i} needs no gradient; leave it out")
+        if torch.empty_like(p).stride() != p.stride():
+            raise ValueError(f"parameters: the tensor at place {i} has gaps or repeats in memory; use its clone()")
+    if len({id(p) for p in tensors}) < len(tensors):
+        raise ValueError("parameters: a tensor is listed twice, so it would move twice a step; list each once")
     return tensors
 
 
 def pairs(name: str, data: Data, parameter: Tensor, members: int | None = None) -> Data:
     """Check (x, y); with `members`, expand shared data to a leading axis of that length."""
     if not (isinstance(data, tuple | list) and len(data) == 2):
-        raise TypeError(f"{name}: expected a pair (x, y), got {type(data).__name__}")
+        got = type(data).__name__ + (f" of {len(data)}" if isinstance(data, tuple | list) else "")
+        raise TypeError(f"{name}: expected a pair (x, y), got {got}")
     pair = []
     for letter, value in zip("xy", data, strict=True):
         label = f"{name}: {letter}"
@@ -51,7 +56,7 @@ def pairs(name: str, data: Data, parameter: Tensor, members: int | None = None) 
             value = value if members is None else value.expand(members, *value.shape)
         _checks.same_kind(label, value, "the first parameter", parameter)
         _checks.finite(label, value)
-        pair.append(value.detach())
+        pair.append(value.detach().clone())  # a loss that works in place must not reach the caller's data
     x, y = pair
     if x.shape[-2] != y.shape[-2]:
         raise ValueError(f"{name}: x has shape {tuple(x.shape)} but y has shape {tuple(y.shape)}: rows must pair up")
@@ -69,8 +74,8 @@ def adam(
     steps, lr = _checks.count("steps", steps), _checks.positive_number("lr", lr)
     if schedule not in ("cosine", "constant"):
         raise ValueError(f"schedule: expected 'cosine' or 'constant', got {schedule!r}")
-    if weight_decay != 0:
-        _checks.positive_number("weight_decay", weight_decay)
+    if isinstance(weight_decay, bool) or not isinstance(weight_decay, int | float) or not 0 <= weight_decay < math.inf:
+        raise ValueError(f"weight_decay: expected a finite number of at least 0, got {weight_decay!r}")
     first, second = ([torch.zeros_like(t) for t in tensors] for _ in range(2))
     counts = [torch.zeros((), dtype=torch.float32, device=t.device) for t in tensors]
     constants = {"amsgrad": False, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "maximize": False}
@@ -99,6 +104,8 @@ def gradients(value: Tensor, tensors: list[Tensor]) -> list[Tensor]:
     if not value.requires_grad:
         raise ValueError("loss: it depends on none of the parameters; does it call the net that you hand over?")
     found = torch.autograd.grad(value, tensors, allow_unused=True)
+    if all(g is None for g in found):
+        raise ValueError("loss: it depends on none of the parameters; does it call the net that you hand over?")
     return [torch.zeros_like(t) if g is None else _laid_out_as(t, g) for t, g in zip(tensors, found, strict=True)]
 
 
@@ -112,21 +119,22 @@ def batches(n: int, batch_size: int | None, generator: torch.Generator | None) -
     if batch_size is None:
         while True:
             yield None
-    _checks.count("batch_size", batch_size)
+    batch_size = _checks.count("batch_size", batch_size)
     if generator is None:
         raise ValueError("generator: batch_size needs one to shuffle by; use generator=runtime.seed(0)")
+    _checks.cpu_generator(generator)
     while True:
         yield from torch.randperm(n, generator=generator).split(batch_size)
 
 
-def finite_loss(value: object, step: int, steps: int) -> float:
+def finite_loss(value: object, step: int, steps: int, name: str = "loss") -> float:
     """The loss as a number, if it is a finite scalar tensor."""
     if not isinstance(value, Tensor) or value.ndim != 0:
         got = f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
-        raise ValueError(f"loss: expected a scalar tensor, got {got}; end it with .mean()")
+        raise ValueError(f"{name}: expected a scalar tensor, got {got}; end it with .mean()")
     number = value.item()
     if not math.isfinite(number):
-        raise FloatingPointError(f"the loss is {number} at step {step} of {steps}: {cure(step)}")
+        raise FloatingPointError(f"the {name} is {number} at step {step} of {steps}: {cure(step)}")
     return number
 
 

@@ -7,6 +7,7 @@ import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import NoReturn
 
 from uqlib import _files
 
@@ -15,8 +16,8 @@ CELL_TIMEOUT = 300  # seconds; the longest cell takes a few
 
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line and return the exit code: 0, 1 if a notebook failed, 2 for wrong usage."""
-    parser = argparse.ArgumentParser(prog="python -m uqlib", description="The course from the terminal.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    parser = _Parser(prog="python -m uqlib", description="The course from the terminal.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
     for name, text in (
         ("list", "list the notebooks"),
         ("run", "run notebooks; write executed copies, HTML and figures below build/"),
@@ -41,13 +42,24 @@ def main(arguments: list[str] | None = None) -> int:
     if unknown:
         print(f"no notebook {', '.join(unknown)}; there are {', '.join(known)}", file=sys.stderr)
         return 2
-    paths = [known[number] for number in asked.number or known]
-    failed = _run_all(asked.command, paths, root)
+    paths = [known[number] for number in dict.fromkeys(asked.number or known)]
+    try:
+        failed = _run_all(asked.command, paths, root)
+    except KeyboardInterrupt:
+        print("interrupted; what was finished is kept", file=sys.stderr)
+        return 130
     if not failed and asked.command != "execute":
         print(_next_step(asked.command, root))
     elif failed:
         print(f"{len(failed)} of {len(paths)} failed: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, without the usage text."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
 
 
 def title(path: Path) -> str:

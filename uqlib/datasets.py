@@ -26,11 +26,12 @@ class Toy:
 
     def noise_std(self, x: Float[Tensor, "n 1"]) -> Float[Tensor, "n 1"]:
         """The true std of y at x, never negative."""
-        return self.amplitude(x).abs()
+        return self.amplitude(_checks.column("x", x)).abs()
 
     def observe(self, x: Float[Tensor, "n 1"], generator: torch.Generator) -> Float[Tensor, "n 1"]:
         """One noisy y for each x, drawn on the CPU from `generator`, on the device of x."""
-        _checks.matrix("x", x)
+        _checks.column("x", x)
+        _checks.cpu_generator(generator)
         noise = torch.randn(x.shape, generator=generator, dtype=x.dtype).to(x.device)
         return self.f(x) + self.amplitude(x) * noise
 
@@ -45,11 +46,12 @@ class Toy:
         self, n: int = 4000, *, generator: torch.Generator, device: torch.device | str = "cpu"
     ) -> tuple[Float[Tensor, "n 1"], Float[Tensor, "n 1"]]:
         """New points from the same truth: n x uniform on [-1, 1], and one y for each."""
+        _checks.cpu_generator(generator)
         x = (2 * torch.rand((_checks.count("n", n), 1), generator=generator) - 1).to(device)
         return x, self.observe(x, generator)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Table:
     """A bundled data set in its original units: x (n, d), y (n, 1), the column names, and the units of y."""
 
@@ -100,7 +102,8 @@ def load(name: str, *, device: torch.device | str = "cpu") -> Table:
     raw = (_folder() / f"{name}.csv").read_bytes()
     found = hashlib.sha256(raw).hexdigest()
     if found != digest:
-        raise ValueError(f"data/{name}.csv is changed: sha256 {found[:12]}..., expected {digest[:12]}...; restore it")
+        cure = f"restore it: git checkout data/{name}.csv"
+        raise ValueError(f"data/{name}.csv is changed: sha256 {found[:12]}..., expected {digest[:12]}...; {cure}")
     header, *rows = csv.reader(raw.decode().splitlines())
     values = torch.tensor([[float(v) for v in row] for row in rows], dtype=torch.float64)
     column = header.index(target)
@@ -110,18 +113,16 @@ def load(name: str, *, device: torch.device | str = "cpu") -> Table:
     return Table(name, values[:, inputs], values[:, [column]], names, target, unit)
 
 
-def query_grid(x: Float[Tensor, "n 1"], n: int = 301) -> Float[Tensor, "n 1"]:
+def query_grid(x: Float[Tensor, "rows 1"], n: int = 301) -> Float[Tensor, "{n} 1"]:
     """n evenly spaced points over a range a quarter wider than that of x, (n, 1), for drawing a prediction."""
-    _checks.matrix("x", x)
-    if x.shape[1] != 1:
-        raise ValueError(f"x: expected shape (n, 1), got {tuple(x.shape)}")
+    _checks.column("x", x)
     low, high = x.min().item(), x.max().item()
     margin = (high - low) / 8
     return torch.linspace(low - margin, high + margin, _checks.count("n", n), dtype=x.dtype)[:, None].to(x.device)
 
 
 def _lookup(name: str, known: dict):
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         raise ValueError(f"unknown name {name!r}: expected one of {', '.join(sorted(known))}")
     return known[name]
 

@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -29,7 +30,7 @@ def style(theme: str = "light", *, width: str = "full", height: float = 2.6) -> 
     theme or width, or a height that is not above zero.
     """
     for name, value, known in (("theme", theme, PALETTE), ("width", width, WIDTHS)):
-        if value not in known:
+        if not isinstance(value, str) or value not in known:
             raise ValueError(f"{name}: expected one of {', '.join(known)}, got {value!r}")
     if not height > 0:
         raise ValueError(f"height: expected inches above 0, got {height}")
@@ -90,9 +91,9 @@ def show(name: str, draw: Callable[..., object], *, alt: str, **layout: object) 
     each written whole or not at all. UQLIB_PAGES names a folder for the image that the page shows, NAME.png.
     Raises ValueError for a name that is no plain file name or an empty alt text.
     """
-    if not name or Path(name).name != name:
-        raise ValueError(f"name: expected a plain file name without folder or ending, got {name!r}")
-    if not alt.strip():
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", name):
+        raise ValueError(f"name: expected letters, digits and dashes, such as 03-noise-fan, got {name!r}")
+    if not isinstance(alt, str) or not alt.strip():
         raise ValueError("alt: expected a sentence that says what the figure shows, got nothing")
     figure = build(draw, **layout)
     page = PALETTE["light"]["page"]
@@ -101,9 +102,10 @@ def show(name: str, draw: Callable[..., object], *, alt: str, **layout: object) 
     if pages := os.environ.get("UQLIB_PAGES", ""):
         _files.write(Path(pages) / f"{name}.png", png)
     if folder := os.environ.get("UQLIB_FIGURES", ""):
-        for theme in PALETTE:
-            themed = figure if theme == "light" else build(draw, theme=theme, **layout)
-            export(themed, Path(folder) / theme / name, alt, theme=theme)
+        # All themes are drawn before the first file is written: a draw that fails leaves no half set.
+        themed = {theme: figure if theme == "light" else build(draw, theme=theme, **layout) for theme in PALETTE}
+        for theme, one in themed.items():
+            export(one, Path(folder).expanduser() / theme / name, alt, theme=theme)
 
 
 def export(figure: Figure, stem: Path, alt: str, *, theme: str = "light") -> list[Path]:
@@ -118,8 +120,9 @@ def export(figure: Figure, stem: Path, alt: str, *, theme: str = "light") -> lis
         "png": {"Title": stem.name, "Description": alt},
     }
     targets = [stem.with_name(f"{stem.name}.{suffix}") for suffix in metadata]
-    for target, (suffix, facts) in zip(targets, metadata.items(), strict=True):
-        _files.write(target, _rendered(figure, suffix, facts, theme=theme))
+    rendered = [_rendered(figure, suffix, facts, theme=theme) for suffix, facts in metadata.items()]
+    for target, content in zip(targets, rendered, strict=True):
+        _files.write(target, content)
     return targets
 
 

@@ -65,8 +65,8 @@ def beta_nll(
 
     Source: Seitzer et al. (2022), equation 5.
     """
-    if not 0 <= beta <= 1:
-        raise ValueError(f"beta: expected a number from 0 to 1, got {beta}")
+    if isinstance(beta, bool) or not isinstance(beta, int | float) or not 0 <= beta <= 1:
+        raise ValueError(f"beta: expected a number from 0 to 1, got {beta!r}")
     weight = torch.exp(2 * beta * _checks.like("log_std", log_std, mean)).detach()
     return _mean_of_sums(weight * (_entries(mean, y, None, log_std) + HALF_LOG_TWO_PI))
 
@@ -76,15 +76,18 @@ def log_prior(parameters: Iterable[Tensor], prior_precision: float) -> Float[Ten
 
     .. math:: \log p(w) = -\tfrac{\tau}{2} \sum_j w_j^2 + \tfrac{P}{2} \log \frac{\tau}{2\pi}
 
-    A sum, as the summed NLL is: divide by n before adding it to a mean loss. Raises ValueError if there are no
+    A sum, as the summed NLL is: divide by n and subtract it from a mean loss. Raises ValueError if there are no
     parameters or tau is not above zero.
 
-    Source: MacKay (1992), section 2.
+    Source: MacKay (1992), Bayesian interpolation.
     """
     tau = _checks.positive_number("prior_precision", prior_precision)
     tensors = list(parameters)
     if not tensors:
         raise ValueError("parameters: expected at least one tensor, got none; a generator is empty when used twice")
+    for i, p in enumerate(tensors):
+        if not (isinstance(p, Tensor) and p.is_floating_point()):
+            raise TypeError(f"parameters: expected floating tensors, got {type(p).__name__} at place {i}")
     squares = sum((p**2).sum() for p in tensors)
     return -0.5 * tau * squares + 0.5 * sum(p.numel() for p in tensors) * math.log(tau / (2 * math.pi))
 

@@ -11,6 +11,8 @@ from torch import Tensor, nn
 from uqlib import _checks
 from uqlib.predictive import Predictive
 
+_CHANGES_IN_TRAINING = (nn.modules.dropout._DropoutNd, nn.modules.batchnorm._NormBase)
+
 
 class MLP(nn.Module):
     r"""A multilayer perceptron as features and head: :math:`\text{net}(x) = W\,\phi(x) + b`.
@@ -32,6 +34,11 @@ class MLP(nn.Module):
         activation: Callable[[Tensor], Tensor] = torch.tanh,
     ) -> None:
         super().__init__()
+        _checks.cpu_generator(generator)
+        if not callable(activation) or isinstance(activation, type):
+            raise TypeError(f"activation: expected a function such as torch.tanh, got {activation!r}")
+        if not isinstance(widths, Sequence) or isinstance(widths, str):
+            raise TypeError(f"widths: expected a sequence of whole numbers such as (10, 10), got {widths!r}")
         sizes = [_checks.count("inputs", inputs)]
         sizes += [_checks.count("widths", width) for width in widths]
         self.hidden = nn.ModuleList(_linear(a, b, generator) for a, b in itertools.pairwise(sizes))
@@ -44,6 +51,7 @@ class MLP(nn.Module):
         _checks.matrix("x", x)
         if x.shape[1] != inputs:
             raise ValueError(f"x: expected shape (n, {inputs}), got {tuple(x.shape)}")
+        _checks.same_kind("x", x, "the net", self.head.weight)
         for layer in self.hidden:
             x = self.activation(layer(x))
         return x
@@ -64,7 +72,7 @@ class LearntNoise(nn.Module):
         super().__init__()
         self.mean_net = mean_net
         start = _checks.positive_number("initial_std", initial_std)
-        self.log_std = nn.Parameter(torch.full_like(mean_net.head.bias[None, :], start).log().detach())
+        self.log_std = nn.Parameter(torch.full_like(mean_net.head.bias[None, :], math.log(start)).detach())
 
     def forward(self, x: Float[Tensor, "n d"]) -> tuple[Float[Tensor, "n k"], Float[Tensor, "n k"]]:
         """Mean and log std at x, both (n, k)."""
@@ -96,13 +104,19 @@ def predict(net: nn.Module, x: Float[Tensor, "n d"], *, std: _checks.Scalar | No
     A net that returns (mean, log_std) brings its own noise; one that returns only a mean needs `std`, a scalar or
     (n, k), in the units of y. Raises ValueError if the std is missing, or given twice.
     """
+    moving = [name for name, part in net.named_modules() if part.training and isinstance(part, _CHANGES_IN_TRAINING)]
+    if moving:
+        raise ValueError(f"net: {moving[0] or 'it'} acts differently in training mode; call net.eval() first")
     with torch.no_grad():
         output = net(x)
+        if isinstance(output, tuple) and len(output) != 2:
+            raise TypeError(f"net: expected a mean or (mean, log_std), got a tuple of {len(output)}")
         brings_noise = isinstance(output, tuple)
         if brings_noise == (std is not None):
             need = "brings its own noise: leave std out" if brings_noise else "returns only a mean: give std=..."
             raise ValueError(f"std: this net {need}")
-        return Predictive(output[0], output[1].exp()) if brings_noise else Predictive(output, std)
+        std = std.detach() if isinstance(std, Tensor) else std
+        return Predictive(output[0], output[1].exp()) if brings_noise else Predictive(output.detach(), std)
 
 
 def _linear(inputs: int, outputs: int, generator: torch.Generator) -> nn.Linear:

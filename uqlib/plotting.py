@@ -66,7 +66,7 @@ def std(
     """Draw a std at x, both (n, 1), from zero upward, its name (`label`, else the part) written at its right end."""
     x, values = _sorted(x, values)
     ax.plot(x, values, _LINES[_known(part)], lw=1.7, color=COLOURS[part])
-    end_label(ax, x[-1], values[-1], label or part, colour=COLOURS[part])
+    end_label(ax, x[-1].item(), values[-1].item(), label or part, colour=COLOURS[part])
 
 
 def end_label(ax: Axes, x: float, y: float, text: str, *, colour: str | None = None) -> None:

@@ -106,6 +106,7 @@ class Predictive:
 
         Drawn on the CPU from `generator`, then moved, so that every device sees the same numbers.
         """
+        _checks.cpu_generator(generator)
         noise = torch.randn(self.mean.shape, generator=generator, dtype=self.mean.dtype)
         return self.mean + self.total_std * noise.to(self.mean.device)
 
@@ -118,4 +119,5 @@ class Predictive:
 
 def _quantile(level: float) -> float:
     """The two-sided standard normal quantile of a level between 0 and 1."""
-    return torch.special.ndtri(torch.tensor((1 + _checks.level(level)) / 2, dtype=torch.float64)).item()
+    tail = (1 - _checks.level(level)) / 2  # the lower tail: near level 1 the upper one rounds to 1
+    return -torch.special.ndtri(torch.tensor(tail, dtype=torch.float64)).item()

@@ -1,5 +1,6 @@
 """Where the numbers are computed, and how random numbers are drawn so that they are the same everywhere."""
 
+import numbers
 import os
 import platform
 
@@ -43,13 +44,13 @@ def seed(n: int) -> torch.Generator:
     """A new CPU generator started at `n`. Hand it to whatever draws; no global generator is touched.
 
     Data and initial weights are drawn on the CPU and then moved: a CUDA generator with the same seed would give
-    other numbers. Raises TypeError unless `n` is a whole number, ValueError if it is negative.
+    other numbers. Raises TypeError unless `n` is a whole number, ValueError if it is negative or 2**63 and more.
     """
-    if isinstance(n, bool) or not isinstance(n, int):
+    if isinstance(n, bool) or not isinstance(n, numbers.Integral):
         raise TypeError(f"seed: expected a whole number, got {n!r}")
-    if n < 0:
-        raise ValueError(f"seed: expected a whole number of at least 0, got {n}")
-    return torch.Generator(device="cpu").manual_seed(n)
+    if not 0 <= n < 2**63:
+        raise ValueError(f"seed: expected a whole number from 0 to 2**63 - 1, got {n}")
+    return torch.Generator(device="cpu").manual_seed(int(n))
 
 
 def environment() -> dict[str, str]:

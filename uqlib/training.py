@@ -45,8 +45,8 @@ def fit(
 
     .. math:: \eta_t = \tfrac{\eta}{2}\big(1 + \cos(\pi t / T)\big), \qquad t = 0, \dots, T - 1
 
-    The rate decays to zero (`schedule="cosine"`) because at a constant rate rounding errors grow until printed
-    digits differ between machines; `schedule="constant"` is there on request.
+    The rate decays to zero (`schedule="cosine"`) because at a constant rate rounding errors can grow until
+    printed digits differ between machines; `schedule="constant"` is there on request.
 
     Parameters
     ----------
@@ -85,13 +85,14 @@ def fit(
     for step in _optimise.progress(steps):
         if held_out is not None:
             with torch.no_grad():
-                fresh.append(loss(*held_out).item())
+                fresh.append(_optimise.finite_loss(loss(*held_out), step, steps, "held-out loss"))
         rows = next(batches)
         value = loss(x, y) if rows is None else loss(x[rows], y[rows])
         train.append(_optimise.finite_loss(value, step, steps))
         update(step, _optimise.gradients(value, tensors))
     _optimise.check_weights(tensors, steps)
-    return History(torch.tensor(train), torch.tensor(fresh) if held_out is not None else None)
+    recorded = torch.tensor(fresh, dtype=torch.float64) if held_out is not None else None
+    return History(torch.tensor(train, dtype=torch.float64), recorded)
 
 
 def fit_ensemble(
@@ -131,8 +132,12 @@ def fit_ensemble(
     named = [dict(net.named_parameters()) for net in nets]
     for m, (net, mine) in enumerate(zip(nets, named, strict=True)):
         _optimise.leaves(net.parameters())
-        if [(k, v.shape) for k, v in mine.items()] != [(k, v.shape) for k, v in named[0].items()]:
-            raise ValueError(f"models: net {m} has other parameter shapes than net 0; train them apart, by fit")
+        if _outline(net) != _outline(nets[0]):
+            raise ValueError(f"models: net {m} is built otherwise than net 0 (layers, shapes, mode); train it by fit")
+        if len(list(net.named_parameters(remove_duplicate=False))) > len(mine):
+            raise ValueError(f"models: net {m} uses one parameter in two places; train such nets apart, by fit")
+        if any(True for _ in net.buffers()):
+            raise ValueError(f"models: net {m} has buffers, such as those of BatchNorm; train such nets apart, by fit")
     if len({id(p) for mine in named for p in mine.values()}) < len(nets) * len(named[0]):
         raise ValueError("models: two members share a parameter; build each net anew, with its own initial weights")
     stacked = {k: torch.stack([mine[k].detach() for mine in named]).requires_grad_() for k in named[0]}
@@ -147,20 +152,13 @@ def fit_ensemble(
     stacked = {f"net.{k}": v for k, v in stacked.items()}
     if held_out is not None:
         held_out = _optimise.pairs("held_out", held_out, first, members=len(nets))
-    shape = (steps, len(nets))
-    train, fresh = torch.empty(shape), torch.empty(shape) if held_out is not None else None
+    train = torch.empty((steps, len(nets)), dtype=torch.float64)
+    fresh = torch.empty_like(train) if held_out is not None else None
     for step in _optimise.progress(steps):
         if held_out is not None:
             with torch.no_grad():
-                fresh[step] = each(stacked, *held_out)
-        values = each(stacked, x, y)
-        if values.shape != (len(nets),):
-            raise ValueError(f"loss: expected a scalar for each net, got shape {tuple(values.shape[1:])}; use .mean()")
-        if not torch.isfinite(values).all():
-            member = int(torch.nonzero(~torch.isfinite(values))[0])
-            raise FloatingPointError(
-                f"the loss of net {member} is not finite at step {step} of {steps}: {_optimise.cure(step)}"
-            )
+                fresh[step] = _finite_losses(each(stacked, *held_out), step, steps, "held-out loss")
+        values = _finite_losses(each(stacked, x, y), step, steps, "loss")
         train[step] = values.detach()
         update(step, _optimise.gradients(values.sum(), weights))
     _optimise.check_weights(weights, steps)
@@ -180,3 +178,19 @@ class _Carrier(nn.Module):
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
         return self.loss(self.net, x, y)
+
+
+def _outline(net: nn.Module) -> tuple:
+    """What members must share, since one of them lends its code to all: layers, shapes, dtypes, devices, modes."""
+    parts = [(type(part), part.training, getattr(part, "activation", None)) for part in net.modules()]
+    return parts, [(name, p.shape, p.dtype, p.device) for name, p in net.named_parameters()]
+
+
+def _finite_losses(values: Tensor, step: int, steps: int, name: str) -> Tensor:
+    if values.ndim != 1:
+        raise ValueError(f"{name}: expected a scalar for each net, got shape {tuple(values.shape[1:])}; use .mean()")
+    if not torch.isfinite(values).all():
+        member = int(torch.nonzero(~torch.isfinite(values))[0])
+        cure = _optimise.cure(step)
+        raise FloatingPointError(f"the {name} of net {member} is not finite at step {step} of {steps}: {cure}")
+    return values
