@@ -58,11 +58,13 @@ def test_import_changes_nothing_and_loads_no_pyplot():
     code = """
 import random, os, sys, torch, numpy, matplotlib
 before = (torch.get_default_dtype(), torch.get_num_threads(), torch.get_rng_state().tolist(),
-          matplotlib.rcParams.copy(), numpy.random.get_state()[1].tolist(), random.getstate(), dict(os.environ), torch.is_grad_enabled())
+          matplotlib.rcParams.copy(), numpy.random.get_state()[1].tolist(), random.getstate(),
+          dict(os.environ), torch.is_grad_enabled())
 import uqlib
 from uqlib import Predictive, datasets, figures, losses, models, plotting, predictive, runtime, training
-after = (torch.get_default_dtype(), torch.get_num_threads(), torch.get_rng_state().tolist(), matplotlib.rcParams.copy(),
-         numpy.random.get_state()[1].tolist(), random.getstate(), dict(os.environ), torch.is_grad_enabled())
+after = (torch.get_default_dtype(), torch.get_num_threads(), torch.get_rng_state().tolist(),
+          matplotlib.rcParams.copy(), numpy.random.get_state()[1].tolist(), random.getstate(),
+          dict(os.environ), torch.is_grad_enabled())
 assert before == after
 assert "matplotlib.pyplot" not in sys.modules and "torch._dynamo" not in sys.modules
 assert set(dir(uqlib)) >= {"Predictive", "losses"} and uqlib.Predictive is Predictive

@@ -22,7 +22,7 @@ WIDTHS = {"full": 1.0, "half": 0.5}
 _INLINE_DPI, _INLINE_SCALE = 220, 130  # pixels an inch that are stored, and that the page shows
 
 
-def style(theme: str = "light", *, width: str = "full", height: float = 2.6) -> dict[str, object]:
+def style(theme: str = "light", *, width: str = "full", height: float | int = 2.6) -> dict[str, object]:
     """The rcParams of a slide figure: tueplots' beamer size and font, our palette, labels 10 pt, ticks 8.5 pt.
 
     `theme` is light or dark, `width` full (5.51 in, the text width of a 16:9 beamer slide) or half, `height` is in
@@ -58,9 +58,9 @@ def build(
     *,
     theme: str = "light",
     width: str = "full",
-    height: float = 2.6,
+    height: float | int = 2.6,
     panels: int | tuple[int, int] = 1,
-    ratios: Sequence[float] | None = None,
+    ratios: Sequence[float | int] | None = None,
     sharex: bool = False,
     sharey: bool = False,
 ) -> Figure:
