@@ -46,7 +46,7 @@ def mean(ax: Axes, x: Float[Tensor, "n 1"], predictive: Predictive, *, label: st
     ax.plot(x, values, lw=1.8, color=COLOURS["total"], label=label, zorder=3)
 
 
-def band(ax: Axes, x: Float[Tensor, "n 1"], predictive: Predictive, *, part: str = "total", stds: float | int = 2) -> None:
+def band(ax: Axes, x: Float[Tensor, "n 1"], predictive: Predictive, *, part: str = "total", stds: float = 2.0) -> None:
     """Draw mean +- `stds` stds at x, (n, 1), edges included; the label says which std and how many.
 
     `part` is total, aleatoric or epistemic. A single fitted net has epistemic std zero: its total is its noise.
