@@ -19,7 +19,7 @@ PALETTE = {
     "dark": {"ink": "#F2F2F2", "total": "#E58BB3", "aleatoric": "#F2B24C", "epistemic": "#6CB6E8", "page": "#1E2227"},
 }
 WIDTHS = {"full": 1.0, "half": 0.5}
-_INLINE_DPI, _INLINE_SCALE = 220, 130  # pixels an inch that are stored, and that the page shows
+_INLINE_DPI, _INLINE_SCALE = 220.0, 130.0  # pixels an inch that are stored, and that the page shows
 
 
 def style(theme: str = "light", *, width: str = "full", height: float | int = 2.6) -> dict[str, object]:
@@ -127,7 +127,7 @@ def export(figure: Figure, stem: Path, alt: str, *, theme: str = "light") -> lis
 
 
 def _rendered(
-    figure: Figure, suffix: str, metadata: dict, *, theme: str = "light", dpi: float = 300, facecolor: str = "none"
+    figure: Figure, suffix: str, metadata: dict, *, theme: str = "light", dpi: float = 300.0, facecolor: str = "none"
 ) -> bytes:
     buffer = io.BytesIO()
     with mpl.rc_context(style(theme)):  # cycle colours and the fonts of formulas are looked up while saving
