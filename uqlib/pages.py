@@ -11,6 +11,8 @@ _PIECES = re.compile(
     r"(?P<code>```.*?```|`[^`\n]*`)|\$\$(?P<display>.+?)\$\$|(?<!\\)\$(?P<inline>[^$\n]+?)\$", re.DOTALL
 )
 
+_FUNCTIONS = re.compile(r"<mi>(?:log|exp|min|max)</mi>(?!<mo|</mrow>)")
+
 _TEMPLATE = """{%- extends 'lab/index.html.j2' -%}
 {%- block html_head_js -%}{%- endblock -%}
 {%- block html_head_js_mathjax -%}{%- endblock -%}
@@ -39,7 +41,8 @@ def to_html(notebook: object, title: str) -> str:
             return match[0]
         display = match["display"] is not None
         mode = "block" if display else "inline"
-        formulas.append(latex2mathml.converter.convert(match["display"] or match["inline"], display=mode))
+        formula = latex2mathml.converter.convert(match["display"] or match["inline"], display=mode)
+        formulas.append(_FUNCTIONS.sub(r'\g<0><mspace width="0.17em"/>', formula))  # else "log x" reads "logx"
         return f"FORMULA{len(formulas) - 1}END"
 
     for cell in page.cells:
