@@ -73,5 +73,5 @@ def test_map_figures(float32):
 
     curve = training.fit(negative_log_joint, net.parameters(), (x, y), steps=1000, lr=1e-2, schedule="constant").train
     assert curve[0] == pytest.approx(439.90, abs=1e-2)
-    # Published 121.64. In float32 at a constant rate the end depends on the kernel: 118.8 to 121.9 were seen on one machine.
+    # Published 121.64; in float32 at a constant rate the end depends on the kernel: 118.8 to 121.9 were seen.
     assert 110 < negative_log_joint(x, y).item() < 130
