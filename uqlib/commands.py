@@ -21,7 +21,7 @@ def main(arguments: list[str] | None = None) -> int:
     for name, text in (
         ("list", "list the notebooks"),
         ("run", "run notebooks; write executed copies, HTML and figures below build/"),
-        ("execute", "run notebooks and write nothing: do they run, and how fast?"),
+        ("execute", "run notebooks, the longest first, and write nothing: do they run, and how fast?"),
         ("refresh", "run notebooks and renew their stored outputs in place"),
         ("figures", "run notebooks and export their figures to figures/"),
     ):
@@ -43,6 +43,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"no notebook {', '.join(unknown)}; there are {', '.join(known)}", file=sys.stderr)
         return 2
     paths = [known[number] for number in dict.fromkeys(asked.number or known)]
+    if asked.command == "execute":  # two workers end together only if no long notebook starts last
+        paths.sort(key=lambda path: path.stat().st_size, reverse=True)
     try:
         failed = _run_all(asked.command, paths, root)
     except KeyboardInterrupt:
