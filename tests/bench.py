@@ -39,7 +39,7 @@ def imports():
 
 
 def origin_fit():
-    """1000 steps of the origin's learnt-noise net by `fit`, and by the loop that people write, decay and history too."""
+    """1000 steps of the origin's learnt-noise net by `fit`, and by the usual loop with the same decay and history."""
     x, y = datasets.toy("heteroskedastic").training(n=100, generator=runtime.seed(42))
 
     def ours():
@@ -66,7 +66,7 @@ def origin_fit():
             decay.step()
 
     def stripped():
-        """What is left if nothing is checked or recorded: forward, backward and fused Adam, written out for this net."""
+        """What is left if nothing is checked or recorded: forward, backward, fused Adam, written out for this net."""
         net = models.LearntNoise(models.MLP(1, (4, 4), 1, generator=runtime.seed(0), activation=torch.relu))
         layers, weights = [*net.mean_net.hidden, net.mean_net.head], list(net.parameters())
         update = _optimise.adam(weights, 1000, 1e-2, "cosine", 0.0)[1]
