@@ -66,4 +66,4 @@ $(VENV)/ready: pyproject.toml constraints.txt
 endif
 
 check-active:
-	@$(RUN) -c 'import nbval, torch, uqlib' || { echo "This environment lacks the course; install it: $(RUN) -m pip install --editable '.[test]'"; exit 2; }
+	@$(RUN) -c 'import nbval, torch, uqlib' 2>/dev/null || { echo "This environment lacks the course; install it: $(RUN) -m pip install --editable '.[test]'"; exit 2; }
