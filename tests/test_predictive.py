@@ -93,6 +93,7 @@ COLUMN = torch.zeros(3, 1, dtype=torch.float64)
         ((COLUMN, -0.1), ValueError, "aleatoric_std: expected a std >= 0, got -0.1; is this a log std"),
         ((COLUMN, math.nan), ValueError, "aleatoric_std: expected finite values, got nan at index"),
         ((COLUMN, 1.0, math.inf), ValueError, "epistemic_std: expected finite values, got inf"),
+        ((COLUMN, 10**400), ValueError, "outside the range of torch.float64"),
         ((COLUMN, "wide"), TypeError, "aleatoric_std: expected a number or a torch.Tensor, got str"),
         ((COLUMN, torch.ones(3, 1, dtype=torch.float32)), TypeError, "aleatoric_std is torch.float32 but mean is"),
         ((COLUMN / 0, 1.0), ValueError, "mean: expected finite values"),

@@ -75,7 +75,8 @@ def like(name: str, value: object, mean: Tensor) -> Tensor:
 def _representable(name: str, value: float, dtype: torch.dtype) -> float:
     """The number as a float, if the dtype can hold it: neither beyond its range nor rounded to zero."""
     limits = torch.finfo(dtype)
-    if math.isfinite(value) and (abs(value) > limits.max or 0 < abs(value) < limits.smallest_normal):
+    size = abs(value)  # compared before it becomes a float: a huge int would overflow
+    if limits.max < size < math.inf or 0 < size < limits.smallest_normal:
         raise ValueError(f"{name}: {value} is outside the range of {dtype}; rescale, or use torch.float64")
     return float(value)
 

@@ -11,7 +11,10 @@ from torch import Tensor, nn
 from uqlib import _checks
 from uqlib.predictive import Predictive
 
-_CHANGES_IN_TRAINING = (nn.modules.dropout._DropoutNd, nn.modules.batchnorm._NormBase)
+_CHANGES_IN_TRAINING = (
+    *(nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout),
+    *(nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d),
+)
 
 
 class MLP(nn.Module):
