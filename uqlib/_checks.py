@@ -4,10 +4,14 @@ import math
 import numbers
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 Scalar = float | int | Tensor
 _LARGEST = torch.finfo(torch.float64).max
+_CHANGES_IN_TRAINING = (
+    *(nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout),
+    *(nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d),
+)
 
 
 def matrix(name: str, value: object) -> Tensor:
@@ -124,3 +128,10 @@ def level(value: object) -> float:
         hint = f"; write {value / 100:g} for {value:g} %" if 1 < value < 100 else ""
         raise ValueError(f"level: expected a number strictly between 0 and 1, got {value}{hint}")
     return float(value)
+
+
+def eval_mode(name: str, net: object) -> None:
+    """Refuse a net with a layer that acts differently while training; what is no net has no mode."""
+    for part_name, part in net.named_modules() if isinstance(net, nn.Module) else ():
+        if part.training and isinstance(part, _CHANGES_IN_TRAINING):
+            raise ValueError(f"{name}: {part_name or 'it'} acts differently in training mode; call net.eval() first")

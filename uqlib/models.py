@@ -11,11 +11,6 @@ from torch import Tensor, nn
 from uqlib import _checks
 from uqlib.predictive import Predictive
 
-_CHANGES_IN_TRAINING = (
-    *(nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout),
-    *(nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d),
-)
-
 
 class MLP(nn.Module):
     r"""A multilayer perceptron as features and head: :math:`\text{net}(x) = W\,\phi(x) + b`.
@@ -107,9 +102,7 @@ def predict(net: nn.Module, x: Float[Tensor, "n d"], *, std: _checks.Scalar | No
     A net that returns (mean, log_std) brings its own noise; one that returns only a mean needs `std`, a scalar or
     (n, k), in the units of y. Raises ValueError if the std is missing, or given twice.
     """
-    moving = [name for name, part in net.named_modules() if part.training and isinstance(part, _CHANGES_IN_TRAINING)]
-    if moving:
-        raise ValueError(f"net: {moving[0] or 'it'} acts differently in training mode; call net.eval() first")
+    _checks.eval_mode("net", net)
     with torch.no_grad():
         output = net(x)
         if isinstance(output, tuple) and len(output) != 2:

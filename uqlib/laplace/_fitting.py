@@ -1,0 +1,83 @@
+"""From data, or from sums over data, to a posterior."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from uqlib import _checks
+from uqlib.laplace import _arguments
+from uqlib.laplace._arguments import Batches, Function, Precision
+from uqlib.laplace._factor import cholesky
+from uqlib.laplace._posterior import Posterior
+from uqlib.laplace._statistics import Statistics, statistics
+
+
+def fit(
+    data: Batches,
+    *,
+    noise_std: _checks.Scalar | Function,
+    prior_precision: Precision = 1.0,
+    weights: Float[Tensor, "p k"] | None = None,
+    features: Function | None = None,
+    bias: bool = True,
+) -> Posterior:
+    r"""The posterior of a linear head from data: `statistics`, one pass, then `posterior`.
+
+    Parameters
+    ----------
+    data : (phi, y), or an iterable of such pairs
+        As in `statistics`: (n, p) and (n, k), whole or in batches, or with `features` whatever that takes.
+    noise_std : number, tensor or callable
+        The std of the noise in the units of y, above zero: one for all; (1, k), one for each output; (n, 1) or
+        (n, k), one for each point, if `data` is one pair; or a function of x that gives such.
+    prior_precision : number, or (number, number)
+        tau, one over the variance of the prior on each weight; two numbers: for the weights, and for the bias.
+    weights : (p, k)
+        Where to expand: the trained head, bias in the last row. None: the exact posterior mean on these features.
+    features : callable
+        Computes phi from x; remembered, so that `predict` takes x. None: x is phi.
+    bias : bool
+        Append a column of ones to phi. Included by default.
+
+    A new object each time: nothing is added to an earlier fit. The net behind `features` is not changed in any way;
+    one in training mode whose layers act differently there is refused. Raises as `statistics` and `posterior`.
+    """
+    common, per_point = _arguments.split_noise(noise_std)
+    sums = statistics(data, features=features, noise_std=per_point, bias=bias)
+    noise_at = None if isinstance(per_point, Tensor) else per_point
+    options = {"prior_precision": prior_precision, "weights": weights, "features": features, "noise_at": noise_at}
+    return posterior(sums, noise_std=common, **options)
+
+
+def posterior(
+    sums: Statistics,
+    *,
+    noise_std: _checks.Scalar = 1.0,
+    prior_precision: Precision = 1.0,
+    weights: Float[Tensor, "p k"] | None = None,
+    features: Function | None = None,
+    noise_at: Function | None = None,
+) -> Posterior:
+    """The posterior from sums already made, whole or added up from parts; the arguments are those of `fit`.
+
+    Where the sums hold a std for each point, `noise_std` is a factor on these, and `noise_at` gives them at a new x.
+    Raises ValueError for a precision that is not positive definite, naming the pivot, and for weights of another
+    shape than (p, k).
+    """
+    p, k = sums.cross.shape
+    sigma = _arguments.common_noise(noise_std, sums.cross[:1])
+    tau = sums.square.new_tensor(_arguments.prior_precisions(prior_precision, p, sums.bias))
+    one = len(sums.gram) == 1 and bool((sigma == sigma[:, :1]).all())
+    variances = (sigma[0, :1] if one else sigma[0]) ** 2
+    factor = cholesky(sums.gram / variances[:, None, None] + torch.diag(tau))
+    if weights is None:
+        right = (sums.cross / sigma**2).T[..., None]
+        mean = torch.cholesky_solve(right, factor.expand(k, -1, -1))[..., 0].T
+    else:
+        _checks.matrix("weights", weights)
+        if weights.shape != (p, k):
+            hint = "the bias is the last row" if sums.bias else "there is no bias"
+            raise ValueError(f"weights: expected shape {(p, k)}, got {tuple(weights.shape)}; {hint}")
+        _checks.finite("weights", weights)
+        mean = weights.detach().to(sums.cross)
+    return Posterior(mean, factor, sigma, tau, sums, weights is not None, features, noise_at)
