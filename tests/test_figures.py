@@ -27,6 +27,8 @@ def draw(left, right, seeds):
     plotting.legend(left)
     left.set(xlabel="$x$", ylabel=r"$\sigma(x)$ − minus", xlim=(-1.2, 1.2))
     plotting.std(right, X, prediction.epistemic_std, part="epistemic")
+    plotting.draws(right, X, torch.stack([X, -X]))
+    plotting.std_panel(right, X, prediction, top=1.2)
     plotting.strip(seeds, {"a": X[:3, 0], "b": X[4:9, 0]})
 
 
@@ -205,3 +207,17 @@ def test_plotting_refuses():
 def test_plotting_takes_tensors_with_gradient():
     figures.build(lambda ax: plotting.data(ax, X.clone().requires_grad_(), X))
     assert json.dumps(plotting.COLOURS)
+
+
+def test_std_panel_keeps_its_names_apart_and_draws_have_one_entry():
+    prediction = Predictive(X, 0.2, 0.01)
+
+    def draw(ax):
+        plotting.std_panel(ax, X, prediction, top=0.5)
+        plotting.draws(ax, X, torch.zeros(7, 40, 1))
+
+    (ax,) = figures.build(draw).axes
+    heights = sorted(text.xy[1] for text in ax.texts)
+    assert min(b - a for a, b in zip(heights, heights[1:], strict=False)) >= 0.0375 - 1e-12
+    assert ax.get_ylim() == (0, 0.5)
+    assert len(ax.get_legend_handles_labels()[1]) == 1 and len(ax.lines) == 3 + 7

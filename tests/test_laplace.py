@@ -4,6 +4,7 @@ import copy
 import json
 import math
 import os
+import pickle
 import subprocess
 import sys
 import tracemalloc
@@ -206,6 +207,8 @@ def test_tuned_values_satisfy_mackay(problem):
     phi, y, _ = problem
     tuned = laplace.maximise_evidence(laplace.fit((phi, y[:, :1]), noise_std=1.0, bias=False))
     gamma = 3 - tuned.prior_precision[0] * tuned.cov[0].trace()
+    close(tuned.effective_parameters, gamma, atol=1e-9)
+    close(tuned.predict(phi).epistemic_std.square().mean(), tuned.noise_std[0, 0] ** 2 * gamma / 40, atol=1e-10)
     close(tuned.prior_precision[0], gamma / tuned.mean.square().sum(), atol=1e-8)
     close(tuned.noise_std[0, 0] ** 2, (y[:, :1] - phi @ tuned.mean).square().sum() / (40 - gamma), atol=1e-8)
 
@@ -253,6 +256,52 @@ def test_no_maximum_is_said(case, text):
         y = y - phi @ torch.linalg.lstsq(phi, y).solution
     with pytest.raises(ValueError, match=text):
         laplace.maximise_evidence(laplace.fit((phi, y), noise_std=1.0, bias=False))
+
+
+def test_more_features_than_points_still_have_a_maximum():
+    generator = runtime.seed(0)
+    phi = torch.randn((60, 100), generator=generator) / 10
+    y = phi @ torch.randn((100, 1), generator=generator) + torch.randn((60, 1), generator=generator)
+    tuned = laplace.maximise_evidence(laplace.fit((phi, y), noise_std=1.0, bias=False))
+    tau, sigma = tuned.prior_precision[0].item(), tuned.noise_std.item()
+    steps = [(t, s) for t in (-3, -1, -0.1, 0, 0.1, 1, 3) for s in (-3, -1, -0.1, 0, 0.1, 1) if (t, s) != (0, 0)]
+    others = [
+        laplace.posterior(tuned.statistics, noise_std=sigma * math.exp(s), prior_precision=tau * math.exp(t))
+        for t, s in steps
+    ]
+    assert max(one.log_evidence for one in others) < tuned.log_evidence
+
+
+@pytest.mark.parametrize("noise", [1e-3, 1e-4])
+def test_small_features_beside_the_ones(noise):
+    """The eigenvalues differ by 1e8: the sum of squared residuals must not come from their difference."""
+    generator = runtime.seed(0)
+    z = torch.randn((200, 3), generator=generator)
+    y = z @ torch.tensor([[1.0], [2.0], [3.0]]) + noise * torch.randn((200, 1), generator=generator)
+    tuned = laplace.maximise_evidence(laplace.fit((1e-4 * z, y), noise_std=1.0))
+    rest = y - ones(z) @ torch.linalg.lstsq(ones(z), y).solution
+    close(tuned.noise_std.item(), (rest.square().sum() / 196).sqrt(), atol=0, rtol=1e-4)
+
+
+def test_tuning_in_inference_mode(problem):
+    start = laplace.fit(problem[:2], noise_std=1.0)
+    with torch.inference_mode():
+        inside = laplace.maximise_evidence(laplace.fit(problem[:2], noise_std=1.0))
+    close(inside.noise_std, laplace.maximise_evidence(start).noise_std, atol=1e-12)
+
+
+@pytest.mark.parametrize("zero", ["phi", "y"])
+def test_zeros_have_no_evidence_to_maximise(problem, zero):
+    phi, y, _ = problem
+    data = (phi * 0, y) if zero == "phi" else (phi, y * 0)
+    with pytest.raises(ValueError, match="is zero at all points"):
+        laplace.maximise_evidence(laplace.fit(data, noise_std=1.0, bias=False))
+
+
+def test_evidence_lost_to_rounding_is_refused(problem):
+    phi, y, _ = problem
+    with pytest.raises(ValueError, match="subtract the mean of y"):
+        _ = laplace.fit((phi, y + 1e9), noise_std=0.1, prior_precision=(1.0, 1e-20)).log_evidence
 
 
 @pytest.mark.bad_input
@@ -398,6 +447,23 @@ def test_collinear_features_are_refused_not_mended(tau):
     base = torch.randn((100, 1), generator=runtime.seed(0))
     with pytest.raises(ValueError, match=r"pivot \d of 3 .*(singular|collinear)|singular to rounding: pivot \d of 3"):
         laplace.fit((torch.cat([base, 2 * base], 1), base), noise_std=1e-3, prior_precision=tau)
+
+
+def test_a_pivot_of_rounding_is_refused():
+    with pytest.raises(ValueError, match="singular to rounding: pivot 2 of 2"):
+        laplace.cholesky(torch.tensor([[1.0, 1.0], [1.0, 1.0 + 1e-14]]))
+    close(laplace.cholesky(torch.diag(torch.tensor([1e-30, 1e30]))).diagonal(), [1e-15, 1e15], rtol=1e-12, atol=0)
+
+
+def test_cholesky_takes_float32_and_refuses_hidden_asymmetry():
+    hessian = torch.tensor([[2.0, 1.0], [1.0, 2.0]], dtype=torch.float32)
+    hessian[0, 1] += 2e-7
+    assert laplace.cholesky(hessian).dtype == torch.float32
+    with pytest.raises(ValueError, match="symmetric"):
+        laplace.cholesky(torch.stack([1e12 * torch.eye(2), torch.tensor([[2.0, 1.0], [0.0, 2.0]])]))
+    for shape in ((2, 4, 3, 3), (0, 0), (0, 3, 3), (2, 3)):
+        with pytest.raises(ValueError, match="expected float64 or float32 of shape"):
+            laplace.cholesky(torch.ones(shape))
 
 
 def test_indefinite_precision_is_explained():
@@ -585,7 +651,56 @@ def test_a_posterior_does_not_follow_the_net_when_it_is_trained_on():
     close(posterior.mean, mean, atol=0)
 
 
+def test_a_posterior_does_not_follow_tensors_that_were_handed_in(problem):
+    phi, y, at = problem
+    weights, noise, there = torch.ones(4, 2), torch.full((1, 2), 0.5), torch.full((6, 2), 0.3)
+    posterior = laplace.fit((phi, y), noise_std=noise, weights=weights)
+    before = posterior.predict(at), posterior.predict(at, noise_std=there)
+    weights.add_(1), noise.mul_(3)
+    for prediction in before:
+        prediction.aleatoric_std.mul_(1.0)
+    posterior.predict(at).aleatoric_std.mul_(7)
+    posterior.predict(at, noise_std=there).aleatoric_std.mul_(7)
+    close(posterior.predict(at).total_std, before[0].total_std, atol=0)
+    close(posterior.predict(at).mean, before[0].mean, atol=0)
+    close(there, torch.full((6, 2), 0.3), atol=0)
+
+
+def test_posteriors_can_be_stored(trained):
+    net, data = trained
+    posterior = laplace.fit_mean_noise(net, data)
+    stored = pickle.loads(pickle.dumps(posterior))
+    close(stored.predict(data[0]).total_std, posterior.predict(data[0]).total_std, atol=0)
+    copied = copy.deepcopy(laplace.fit_head(net.net, (data[0], data[1].expand(-1, 2)), noise_std=1.0))
+    assert copied.predict(data[0]).mean.shape == (60, 2)
+
+
+def test_prediction_of_many_points_is_that_of_each(problem):
+    phi, y, _ = problem
+    posterior = laplace.fit((phi, y), noise_std=0.3)
+    at = torch.randn((9000, 3), generator=runtime.seed(8))
+    some = torch.tensor([0, 8191, 8192, 8999])
+    close(posterior.predict(at).epistemic_std[some], posterior.predict(at[some]).epistemic_std, atol=1e-12)
+
+
+def test_a_spectrally_normed_head_in_training_mode_is_refused_unread():
+    with torch.random.fork_rng():
+        net = Normed()
+        net.head = torch.nn.utils.parametrizations.spectral_norm(net.head)
+    net.body.eval()
+    net.head.train()
+    before = copy.deepcopy(net.state_dict())
+    x = torch.linspace(-1, 1, 20)[:, None]
+    with pytest.raises(ValueError, match="acts differently in training mode"):
+        laplace.fit_head(net, (x, x), noise_std=0.1)
+    assert all(torch.equal(net.state_dict()[k], v) for k, v in before.items())
+
+
 # ---- what is refused
+
+
+def _per_point(phi, y, columns):
+    return laplace.statistics((phi, y), noise_std=torch.ones(len(phi), columns))
 
 
 @pytest.mark.bad_input
@@ -612,7 +727,7 @@ def test_a_posterior_does_not_follow_the_net_when_it_is_trained_on():
         ),
         (
             lambda p, y: laplace.fit((p, y), noise_std=1.0, weights=torch.ones(3, 2)),
-            r"\(4, 2\), got \(3, 2\); the bias",
+            r"expected shape \(4, 2\), a row for each of 3 features and the bias",
         ),
         (lambda p, y: laplace.fit([], noise_std=1.0), "at least one batch"),
         (lambda p, y: laplace.fit([(p, y), (p[:, :2], y)], noise_std=1.0), "phi has 2 columns in this batch, 3 in"),
@@ -627,13 +742,29 @@ def test_a_posterior_does_not_follow_the_net_when_it_is_trained_on():
         (lambda p, y: laplace.fit((p, y), noise_std=1.0).sample_weights(2, 0), "generator"),
         (lambda p, y: laplace.statistics((p, y)) + laplace.statistics((p, y), bias=False), "cannot be added"),
         (lambda p, y: laplace.statistics((p, y)) + 1, "expected Statistics"),
+        (lambda p, y: _per_point(p, y, 1) + _per_point(p, y, 2), "each point.* and .*each entry.*cannot be added"),
+        (
+            lambda p, y: laplace.statistics(
+                [(p, y), (p[:9], y[:9])], noise_std=lambda x: torch.ones(len(x), 1 + (len(x) < 20))
+            ),
+            r"noise_std\(x\): 2 columns in this batch, 1 in",
+        ),
+        (lambda p, y: laplace.posterior((p, y)), "for data call laplace.fit"),
+        (
+            lambda p, y: laplace.posterior(laplace.statistics((p, y)), noise_at=lambda x: x),
+            "hold no std for each point",
+        ),
+        (lambda p, y: laplace.fit((p.numpy(), y.numpy()), noise_std=1.0), r"pair of tensors .*got ndarray"),
+        (lambda p, y: laplace.fit((p, y), noise_std=1e-200), "between 1e-100 and 1e100"),
+        (lambda p, y: laplace.all_reduce(laplace.statistics((p, y))), "init_process_group"),
+        (lambda p, y: laplace.all_reduce(3), "expected laplace.Statistics, got int"),
         (lambda p, y: laplace.fit_mean_noise(models.MLP(3, (2,), 1, generator=runtime.seed(0)), (p, y)), "2k outputs"),
     ],
 )
 def test_bad_input_is_one_clear_line(problem, call, text):
     phi, y, _ = problem
     before = phi.clone(), y.clone()
-    with pytest.raises((TypeError, ValueError), match=text) as caught:
+    with pytest.raises((TypeError, ValueError, RuntimeError), match=text) as caught:
         call(phi, y)
     assert "\n" not in str(caught.value)
     assert torch.equal(phi, before[0]) and torch.equal(y, before[1])

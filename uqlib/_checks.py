@@ -7,11 +7,8 @@ import torch
 from torch import Tensor, nn
 
 Scalar = float | int | Tensor
-_LARGEST = torch.finfo(torch.float64).max
-_CHANGES_IN_TRAINING = (
-    *(nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout),
-    *(nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d),
-)
+# torch's own bases, so that every kind of dropout and batch normalisation is meant
+_CHANGES_IN_TRAINING = (nn.modules.dropout._DropoutNd, nn.modules.batchnorm._NormBase, nn.RReLU)
 
 
 def matrix(name: str, value: object) -> Tensor:
@@ -106,9 +103,13 @@ def positive_number(name: str, value: object) -> float:
     """Return `value` as a float if it is a finite number above zero."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name}: expected a number above 0, got {type(value).__name__}")
-    if not (value > 0 and value <= _LARGEST):
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number beyond any float
+        number = math.inf
+    if not 0 < number < math.inf:
         raise ValueError(f"{name}: expected a finite number above 0, got {value}")
-    return float(value)
+    return number
 
 
 def count(name: str, value: object) -> int:
@@ -133,5 +134,5 @@ def level(value: object) -> float:
 def eval_mode(name: str, net: object) -> None:
     """Refuse a net with a layer that acts differently while training; what is no net has no mode."""
     for part_name, part in net.named_modules() if isinstance(net, nn.Module) else ():
-        if part.training and isinstance(part, _CHANGES_IN_TRAINING):
+        if part.training and (isinstance(part, _CHANGES_IN_TRAINING) or type(part).__name__ == "_SpectralNorm"):
             raise ValueError(f"{name}: {part_name or 'it'} acts differently in training mode; call net.eval() first")

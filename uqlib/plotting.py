@@ -4,6 +4,7 @@ Black is the world, colour is the model. Colours come from the style in force: t
 colour cycle holds mean and total (C0), aleatoric (C1), epistemic (C2), so one draw function serves light and dark.
 """
 
+import math
 from collections.abc import Mapping
 
 import matplotlib as mpl
@@ -67,6 +68,35 @@ def std(
     x, values = _sorted(x, values)
     ax.plot(x, values, _LINES[_known(part)], lw=1.7, color=COLOURS[part])
     end_label(ax, x[-1].item(), values[-1].item(), label or part, colour=COLOURS[part])
+
+
+def std_panel(ax: Axes, x: Float[Tensor, "n 1"], predictive: Predictive, *, top: float) -> None:
+    """Draw aleatoric, epistemic and total std at x, (n, 1), from 0 to `top`, their names at the right, kept apart."""
+    ends = []
+    for part in ("aleatoric", "epistemic", "total"):
+        place, values = _sorted(x, getattr(predictive, f"{part}_std"))
+        ax.plot(place, values, _LINES[part], lw=1.7, color=COLOURS[part])
+        ends.append((values[-1].item(), part))
+    height = -math.inf
+    for value, part in sorted(ends):
+        height = max(value, height + 0.075 * top)
+        end_label(ax, place[-1].item(), height, part, colour=COLOURS[part])
+    ax.set(title="standard deviation", ylim=(0, top))
+
+
+def draws(
+    ax: Axes,
+    x: Float[Tensor, "n 1"],
+    functions: Float[Tensor, "s n 1"],
+    *,
+    label: str = "draws",
+    part: str = "epistemic",
+) -> None:
+    """Draw each of s functions at x as a thin line; together they have one entry in the legend."""
+    colour = COLOURS[_known(part)]
+    for i, one in enumerate(functions):
+        place, values = _sorted(x, one)
+        ax.plot(place, values, lw=0.8, alpha=0.6, color=colour, zorder=1, label=label if i == 0 else None)
 
 
 def end_label(ax: Axes, x: float, y: float, text: str, *, colour: str | None = None) -> None:

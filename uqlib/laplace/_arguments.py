@@ -32,7 +32,7 @@ def point_std(noise_std: Tensor | Function, x: object, points: int, outputs: int
     _checks.finite(name, std)
     if not (std > 0).all():
         raise ValueError(f"{name}: expected every std above 0, got {std.min().item():g}; is this a log std?")
-    return std.detach().to(torch.float64)
+    return std.detach().to(torch.float64, copy=True)
 
 
 def is_pair(data: object) -> bool:
@@ -47,7 +47,9 @@ def pairs(data: Batches) -> Iterator[tuple[Tensor, Tensor]]:
     number = None
     for number, batch in enumerate([data] if is_pair(data) else data):
         if not is_pair(batch):
-            got = f"{type(batch).__name__} of {len(batch)}" if isinstance(batch, tuple | list) else type(batch).__name__
+            got = type(batch).__name__
+            if isinstance(batch, tuple | list):
+                got = f"({', '.join(type(part).__name__ for part in batch)})"
             raise TypeError(f"data: expected batch {number} to be a pair of tensors (phi, y), got {got}")
         yield batch
     if number is None:
@@ -71,17 +73,24 @@ def number(value: object) -> object:
     return value.item() if isinstance(value, Tensor) and value.ndim == 0 else value
 
 
+def moderate(name: str, value: object) -> float:
+    """A number above zero whose square, and one over it, float64 can hold with room for sums."""
+    if not 1e-100 < _checks.positive_number(name, value) < 1e100:
+        raise ValueError(f"{name}: expected a number between 1e-100 and 1e100, got {value:g}; rescale the data")
+    return float(value)
+
+
 def common_noise(noise_std: _checks.Scalar, row: Tensor) -> Tensor:
     """A std for each output, (1, k)."""
     if not (isinstance(noise_std, Tensor) and noise_std.ndim):
-        return torch.full_like(row, _checks.positive_number("noise_std", number(noise_std)))
+        return torch.full_like(row, moderate("noise_std", number(noise_std)))
     _checks.matrix("noise_std", noise_std)
     if noise_std.shape not in ((1, 1), row.shape):
         raise ValueError(f"noise_std: expected a number or shape {tuple(row.shape)}, got {tuple(noise_std.shape)}")
     _checks.finite("noise_std", noise_std)
     if not (noise_std > 0).all():
         raise ValueError(f"noise_std: expected every std above 0, got {noise_std.min().item():g}; is this a log std?")
-    return noise_std.detach().to(row).expand_as(row)
+    return noise_std.detach().to(row, copy=True).expand_as(row)
 
 
 def prior_precisions(prior_precision: Precision, weights: int, bias: bool) -> list[float]:
@@ -93,5 +102,5 @@ def prior_precisions(prior_precision: Precision, weights: int, bias: bool) -> li
             f"got {len(prior_precision)}{'' if bias else ' without a bias'}"
         )
     pair = prior_precision if two else [prior_precision] * 2
-    of_weights, of_bias = (_checks.positive_number("prior_precision", value) for value in pair)
+    of_weights, of_bias = (moderate("prior_precision", value) for value in pair)
     return [of_weights] * (weights - bias) + [of_bias] * bias

@@ -1,6 +1,7 @@
 """The prior precision and the noise std at which the evidence is largest: one eigendecomposition, no refits."""
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -10,6 +11,7 @@ from uqlib.laplace._posterior import Posterior
 
 _DEPTH = 18.0  # e^-18 = 1.5e-8: below that share of y, residuals in float64 are rounding
 _BREADTH = 35.0  # prior precisions from e^-35 to e^35 times the largest eigenvalue
+_EPS = torch.finfo(torch.float64).eps
 _FLAT = 1e-6  # least curvature, per squared log unit, of a maximum that is one
 
 
@@ -36,13 +38,24 @@ def maximise_evidence(posterior: Posterior, *, prior_precision: bool = True, noi
         raise TypeError(f"posterior: expected a laplace.Posterior, got {type(posterior).__name__}")
     if not (prior_precision or noise_std):
         raise ValueError("nothing to tune: leave prior_precision or noise_std True")
-    value, rms, largest = _along_eigenvectors(posterior)
-    free = [prior_precision, noise_std]
-    log_tau, log_sigma = _newton(value, free, _best_of_grid(value, free, rms, largest))
-    sums, tau = posterior.statistics, posterior.prior_precision * math.exp(log_tau)
+    if not posterior.statistics.square.sum() > 0 or not posterior.statistics.gram.abs().max() > 0:
+        raise ValueError("the evidence has no maximum: y, or every feature, is zero at all points")
+    with torch.inference_mode(False):  # tensors made in inference mode know no gradient
+        value, rms, largest = _along_eigenvectors(posterior)
+        free = [prior_precision, noise_std]
+        theta = _newton(value, free, _best_of_grid(value, free, rms, largest))
+        tuned = _polished(posterior, value, free, theta)
+    if tuned.log_evidence < posterior.log_evidence - 1e-6:
+        raise ValueError("the maximum was lost to rounding: features differ too much in scale; standardise them")
+    return tuned
+
+
+def _moved(posterior: Posterior, theta: Tensor) -> Posterior:
+    """The posterior with the logarithms of tau and sigma moved by theta."""
+    sums, tau = posterior.statistics, posterior.prior_precision * math.exp(theta[0])
     return posterior_at(
         sums,
-        noise_std=posterior.noise_std * math.exp(log_sigma),
+        noise_std=posterior.noise_std * math.exp(theta[1]),
         prior_precision=(tau[0].item(), tau[-1].item()) if sums.bias else tau[0].item(),
         weights=posterior.mean if posterior.at_given_weights else None,
         features=posterior.features,
@@ -50,20 +63,38 @@ def maximise_evidence(posterior: Posterior, *, prior_precision: bool = True, noi
     )
 
 
-def _along_eigenvectors(posterior: Posterior):
-    """The evidence, up to a constant, as a function of the logarithms of both factors, and the scale of either."""
+def _polished(posterior: Posterior, value: Callable, free: list[bool], theta: Tensor) -> Posterior:
+    """Newton's last steps, with the slope from the Cholesky factor: it keeps digits that eigenvalues lose."""
+    rows = [i for i in (0, 1) if free[i]]
+    for _ in range(20):
+        moved = _moved(posterior, theta)
+        pull, misfit, fixed = moved._balance()
+        slope = torch.tensor([0.5 * (fixed - pull), misfit + fixed - moved.statistics.points * moved.mean.shape[1]])
+        step = torch.linalg.solve(_slope_and_curvature(value, theta)[1][rows][:, rows], slope.double()[rows])
+        if step.abs().max() > 1:
+            break
+        theta = theta.clone()
+        theta[rows] += step
+        if step.abs().max() < 1e-11:
+            break
+    return _moved(posterior, theta)
+
+
+def _along_eigenvectors(posterior: Posterior) -> tuple[Callable[[Tensor, Tensor], Tensor], float, float]:
+    """The evidence, up to a constant, as a function of the logarithms of both factors; the scale of either.
+
+    Every term of the misfit is positive, so that nothing cancels: what no weights could explain, and what the prior
+    keeps them from explaining.
+    """
     sums, k = posterior.statistics, posterior.mean.shape[1]
-    noise, prior = posterior.noise_std[0], posterior.prior_precision
-    root = prior.sqrt()
-    whitened = sums.gram / (root[:, None] * root)
-    eigenvalues, vectors = torch.linalg.eigh(whitened)
-    eigenvalues = eigenvalues.clamp_min(0) / noise[:, None] ** 2  # (k, p): each output has its noise
-    along = vectors.mT @ (sums.cross / root[:, None]).T[..., None]
-    along = (along[..., 0] / noise[:, None] ** 2) ** 2  # squares of Phi^T D^-1 y
-    square = (sums.square / noise**2).sum()
-    w = posterior.mean
-    fitted = torch.einsum("pj,jpq,qj->j", w, sums.gram.expand(k, -1, -1), w)
-    residual = ((sums.square - 2 * (w * sums.cross).sum(0) + fitted) / noise**2).sum()
+    noise, prior = (part.detach().cpu().clone() for part in (posterior.noise_std[0], posterior.prior_precision))
+    gram, cross, square, w = (p.detach().cpu().clone() for p in (sums.gram, sums.cross, sums.square, posterior.mean))
+    eigenvalues, explained, lost = _directions(gram, cross, prior.sqrt())
+    rest = square - explained.sum(-1)
+    rest = (torch.where(rest > lost + 10 * _EPS * square, rest, 0.0) / noise**2).sum()
+    eigenvalues, explained = eigenvalues / noise[:, None] ** 2, explained / noise[:, None] ** 2
+    fitted = torch.einsum("pj,jpq,qj->j", w, gram.expand(k, -1, -1), w)
+    residual = ((square - 2 * (w * cross).sum(0) + fitted) / noise**2).sum()
     penalty = (prior[:, None] * w**2).sum()
     count, weights = sums.points * k, w.numel()
 
@@ -73,12 +104,34 @@ def _along_eigenvectors(posterior: Posterior):
         if posterior.at_given_weights:
             misfit = residual * torch.exp(-2 * log_sigma) + penalty * torch.exp(log_tau)
         else:
-            explained = (along * torch.exp(-4 * s) / pivots).sum((-2, -1))
-            misfit = square * torch.exp(-2 * log_sigma) - explained
+            withheld = (explained * torch.exp(t - 2 * s) / pivots).sum((-2, -1))
+            misfit = rest * torch.exp(-2 * log_sigma) + withheld
         return 0.5 * (weights * log_tau - misfit - pivots.log().sum((-2, -1))) - count * log_sigma
 
-    rms = 0.5 * math.log(max(square.item(), residual.item()) / count)
-    return value, rms, math.log(eigenvalues.max().item())
+    total = max((square / noise**2).sum().item(), residual.item() if posterior.at_given_weights else 0.0)
+    return value, 0.5 * math.log(total / count), math.log(eigenvalues.max().item())
+
+
+def _directions(gram: Tensor, cross: Tensor, root: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Eigenvalues of T^-1/2 G T^-1/2; how much of y'y is explained along each, (k, p); what of that is rounding.
+
+    Through the Cholesky factor of G where it has one, which stands features of very different scales; directly where
+    G is singular.
+    """
+    factor, info = torch.linalg.cholesky_ex(gram)
+    share = factor.diagonal(dim1=1, dim2=2) ** 2 / gram.diagonal(dim1=1, dim2=2)
+    if not info.any() and share.min() > 1e-8:
+        back = torch.linalg.solve_triangular(factor, torch.diag(root).expand_as(factor), upper=False)
+        inverse, vectors = torch.linalg.eigh(back @ back.mT)
+        along = torch.linalg.solve_triangular(factor, cross.T[..., None], upper=False)
+        return 1 / inverse, (vectors.mT @ along)[..., 0] ** 2, torch.zeros(len(cross.T))
+    eigenvalues, vectors = torch.linalg.eigh(gram / (root[:, None] * root))
+    rounding = len(root) * _EPS * eigenvalues[:, -1:]
+    seen = eigenvalues > rounding
+    along = (vectors.mT @ (cross / root[:, None]).T[..., None])[..., 0] ** 2
+    explained = torch.where(seen, along / eigenvalues, 0.0)
+    lost = (explained * torch.where(seen, rounding / eigenvalues, 0.0)).sum(-1)
+    return torch.where(seen, eigenvalues, 0.0), explained, lost
 
 
 def _best_of_grid(value, free: list[bool], rms: float, largest: float) -> Tensor:
@@ -100,29 +153,34 @@ def _best_of_grid(value, free: list[bool], rms: float, largest: float) -> Tensor
         )
     if free[1] and s < rms - 0.8 * _DEPTH:
         raise ValueError(
-            "the evidence has no maximum: it rises as noise_std falls to 0, so these features explain every point; "
-            "hold it fixed by noise_std=False, or use more points or fewer features"
+            "the evidence has no maximum: it rises as noise_std falls to 0, so these features explain every point, or "
+            "y is too far from zero for float64: subtract its mean, use more points, or hold it by noise_std=False"
         )
     return torch.stack([t, s])
 
 
-def _newton(value, free: list[bool], theta: Tensor) -> list[float]:
+def _slope_and_curvature(value: Callable, theta: Tensor) -> tuple[Tensor, Tensor]:
+    """Gradient and negative Hessian of the value at theta."""
+    with torch.enable_grad():
+        at = theta.clone().requires_grad_()
+        (slope,) = torch.autograd.grad(value(at[0], at[1]), at, create_graph=True)
+        curvature = torch.stack([torch.autograd.grad(part, at, retain_graph=True)[0] for part in slope])
+    return slope.detach(), -curvature
+
+
+def _newton(value: Callable, free: list[bool], theta: Tensor) -> Tensor:
     """Newton's method in the free coordinates, each step halved until the value does not fall."""
-    rows = torch.tensor([i for i in (0, 1) if free[i]])
+    rows = [i for i in (0, 1) if free[i]]
     for _ in range(100):
-        with torch.enable_grad():
-            at = theta.clone().requires_grad_()
-            now = value(at[0], at[1])
-            (slope,) = torch.autograd.grad(now, at, create_graph=True)
-            curvature = torch.stack([torch.autograd.grad(part, at, retain_graph=True)[0] for part in slope])
-        slope, curvature = slope.detach()[rows], -curvature[rows][:, rows]
-        sizes, directions = torch.linalg.eigh(curvature)
-        step = directions @ ((directions.T @ slope) / sizes.abs().clamp_min(_FLAT))
+        slope, curvature = _slope_and_curvature(value, theta)
+        sizes, directions = torch.linalg.eigh(curvature[rows][:, rows])
+        step = directions @ ((directions.T @ slope[rows]) / sizes.abs().clamp_min(_FLAT))
         step = step / max(1.0, step.norm().item())
+        now = value(theta[0], theta[1])
         for _ in range(40):
             trial = theta.clone()
             trial[rows] += step
-            if value(trial[0], trial[1]) >= now.detach():
+            if value(trial[0], trial[1]) >= now:
                 break
             step = step / 2
         else:
@@ -132,4 +190,4 @@ def _newton(value, free: list[bool], theta: Tensor) -> list[float]:
             break
     if sizes[0] < _FLAT:
         raise ValueError("the evidence has no maximum here: it is flat; hold prior_precision or noise_std fixed")
-    return theta.tolist()
+    return theta

@@ -13,16 +13,19 @@ def cholesky(precision: Float[Tensor, "*m p p"]) -> Float[Tensor, "*m p p"]:
     Raises ValueError if P is not positive definite, or so nearly that a pivot is rounding error: the pivot that
     failed is named, the smallest of those met. A Hessian away from a minimum may well be indefinite.
     """
-    symmetric = isinstance(precision, Tensor) and precision.ndim >= 2 and precision.shape[-1] == precision.shape[-2]
-    if not symmetric or not precision.is_floating_point():
-        got = tuple(precision.shape) if isinstance(precision, Tensor) else type(precision).__name__
-        raise ValueError(f"precision: expected a floating tensor of shape (p, p), got {got}")
+    square = isinstance(precision, Tensor) and precision.ndim in (2, 3) and precision.shape[-1] == precision.shape[-2]
+    if not square or not precision.numel() or precision.dtype not in (torch.float32, torch.float64):
+        got = (
+            f"{precision.dtype} {tuple(precision.shape)}" if isinstance(precision, Tensor) else type(precision).__name__
+        )
+        raise ValueError(f"precision: expected float64 or float32 of shape (p, p) or (m, p, p), got {got}")
     _checks.finite("precision", precision)
-    scale = precision.diagonal(dim1=-2, dim2=-1).abs().max()
-    if (precision - precision.mT).abs().max() > 1e-8 * scale:
+    root = precision.diagonal(dim1=-2, dim2=-1).abs().sqrt()
+    rounding = 1e4 * torch.finfo(precision.dtype).eps
+    if ((precision - precision.mT).abs() > rounding * root[..., None] * root[..., None, :]).any():
         raise ValueError("precision: expected a symmetric matrix, got one that is not; is it a Hessian?")
     factor, info = torch.linalg.cholesky_ex(precision)
-    stack = (1, *precision.shape)[-3:] if precision.ndim == 2 else precision.shape
+    stack = (-1, *precision.shape[-2:])
     for one, matrix, failed in zip(factor.reshape(stack), precision.reshape(stack), info.reshape(-1), strict=True):
         _check_pivots(one, matrix, int(failed))
     return factor
@@ -41,9 +44,10 @@ def _check_pivots(factor: Tensor, precision: Tensor, failed: int) -> None:
             "indefinite; if features are collinear, raise prior_precision"
         )
     share = factor.diagonal() ** 2 / diagonal
-    if share.min() < size * torch.finfo(precision.dtype).eps:
+    if share.min() < 1e3 * size**0.5 * torch.finfo(precision.dtype).eps:  # else its first three digits hold
         column = int(share.argmin())
         raise ValueError(
             f"the precision is singular to rounding: pivot {column + 1} of {size} is {share.min().item():.1g} of its "
-            "diagonal entry; features are collinear: drop one, or raise prior_precision"
+            "diagonal entry; features are collinear or far from zero: standardise them, drop one, or raise "
+            "prior_precision"
         )

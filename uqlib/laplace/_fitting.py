@@ -40,7 +40,8 @@ def fit(
         Append a column of ones to phi. Included by default.
 
     A new object each time: nothing is added to an earlier fit. The net behind `features` is not changed in any way;
-    one in training mode whose layers act differently there is refused. Raises as `statistics` and `posterior`.
+    one in training mode whose layers act differently there is refused where it can be seen: when `features` is a
+    method of it or the net itself, not a lambda around it. Raises as `statistics` and `posterior`.
     """
     common, per_point = _arguments.split_noise(noise_std)
     sums = statistics(data, features=features, noise_std=per_point, bias=bias)
@@ -64,6 +65,10 @@ def posterior(
     Raises ValueError for a precision that is not positive definite, naming the pivot, and for weights of another
     shape than (p, k).
     """
+    if not isinstance(sums, Statistics):
+        raise TypeError(f"sums: expected laplace.Statistics, got {type(sums).__name__}; for data call laplace.fit")
+    if noise_at is not None and not sums.per_point:
+        raise ValueError("noise_at: these sums hold no std for each point; make them with statistics(noise_std=...)")
     p, k = sums.cross.shape
     sigma = _arguments.common_noise(noise_std, sums.cross[:1])
     tau = sums.square.new_tensor(_arguments.prior_precisions(prior_precision, p, sums.bias))
@@ -76,8 +81,11 @@ def posterior(
     else:
         _checks.matrix("weights", weights)
         if weights.shape != (p, k):
-            hint = "the bias is the last row" if sums.bias else "there is no bias"
-            raise ValueError(f"weights: expected shape {(p, k)}, got {tuple(weights.shape)}; {hint}")
+            rows = f"{p - 1} features and the bias" if sums.bias else f"{p} features"
+            raise ValueError(
+                f"weights: expected shape {(p, k)}, a row for each of {rows}, a column for each column of y, "
+                f"got {tuple(weights.shape)}"
+            )
         _checks.finite("weights", weights)
-        mean = weights.detach().to(sums.cross)
+        mean = weights.detach().to(sums.cross, copy=True)
     return Posterior(mean, factor, sigma, tau, sums, weights is not None, features, noise_at)

@@ -45,6 +45,20 @@ class MeanNoisePosterior:
         return Predictive(mean.mean, torch.exp(log_std.mean + spread), mean.epistemic_std)
 
 
+@dataclass(frozen=True, eq=False)
+class _LearntNoise:
+    """The noise std that a head says at x, as it was when the posterior was made."""
+
+    features: Function
+    log_std: Tensor
+    bias: bool
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return torch.exp(
+            with_bias(evaluate("features", self.features, x, "x").to(torch.float64), self.bias) @ self.log_std
+        )
+
+
 def fit_head(
     net: nn.Module, data: Batches, *, noise_std: _checks.Scalar | Function, prior_precision: Precision = 1.0
 ) -> Posterior:
@@ -83,9 +97,7 @@ def fit_mean_noise(net: nn.Module, data: Batches, *, prior_precision: Precision 
     bias = inner.head.bias is not None
     mean, log_std = weights.chunk(2, dim=1)
 
-    def noise(x: Tensor) -> Tensor:
-        return torch.exp(with_bias(evaluate("features", features, x, "x").to(torch.float64), bias) @ log_std)
-
+    noise = _LearntNoise(features, log_std.clone(), bias)
     of_mean, of_log_std = None, None
     for x, y in pairs(data):  # one pass: the data may be a generator
         one = statistics((x, y), features=features, noise_std=noise, bias=bias)
@@ -105,5 +117,6 @@ def _split(net: nn.Module) -> tuple[Function, Tensor]:
             f"net: expected one with features(x) and a linear head, as models.MLP, got {type(net).__name__}; "
             "for another net call laplace.fit with features=... and weights=..."
         )
+    _checks.eval_mode("net", net)  # before the head is read: a normalised weight is computed when it is
     rows = [head.weight.T] if head.bias is None else [head.weight.T, head.bias[None]]
     return features, torch.cat(rows).detach().to(torch.float64)

@@ -56,6 +56,18 @@ class Posterior:
         return torch.cholesky_inverse(self.factor)
 
     @property
+    def effective_parameters(self) -> float:
+        r"""How many of the weights the data have fixed, rather than the prior; between 0 and the number of weights.
+
+        .. math:: \gamma = p - \mathrm{tr}(T P^{-1}), \qquad T = \mathrm{diag}(\tau)
+
+        Summed over outputs. For common noise, the mean of s^2 over the points of the fit is sigma^2 gamma / n.
+
+        Source: MacKay (1992), Bayesian interpolation, section 4.
+        """
+        return self._balance()[2]
+
+    @property
     def log_evidence(self) -> float:
         r"""Laplace's log marginal likelihood of the data, in nats, a sum over points and outputs.
 
@@ -65,16 +77,39 @@ class Posterior:
         At the posterior mean it is exact for these features. At given weights it is what Laplace's method says there;
         it is lower, by half the squared distance to the posterior mean in units of the posterior.
 
+        Raises ValueError where float64 cannot tell the residuals from y: some 1e6 noise stds away from zero.
+
         Source: MacKay (1992), Bayesian interpolation, section 4; Daxberger et al. (2021), equation 7.
         """
-        sums, w = self.statistics, self.mean
-        k, variance = w.shape[1], self.noise_std[0] ** 2
-        fitted = torch.einsum("pj,jpq,qj->j", w, sums.gram.expand(k, -1, -1), w)
-        residual = (sums.square - 2 * (w * sums.cross).sum(0) + fitted) / variance
-        log_likelihood = -0.5 * residual - sums.log_std - 0.5 * sums.points * torch.log(2 * math.pi * variance)
-        log_prior = 0.5 * self.prior_precision.log().sum() - 0.5 * (self.prior_precision[:, None] * w**2).sum(0)
+        sums, k, variance = self.statistics, self.mean.shape[1], self.noise_std[0] ** 2
+        pull, misfit, _ = self._balance()
+        log_likelihood = (
+            -0.5 * misfit - sums.log_std.sum() - 0.5 * sums.points * torch.log(2 * math.pi * variance).sum()
+        )
+        log_prior = 0.5 * k * self.prior_precision.log().sum() - 0.5 * pull
         log_det = 2 * self.factor.diagonal(dim1=1, dim2=2).log().sum(1)
-        return (log_likelihood + log_prior - 0.5 * log_det.expand(k)).sum().item()
+        value = (log_likelihood + log_prior - 0.5 * log_det.expand(k).sum()).item()
+        lost = torch.finfo(torch.float64).eps * (sums.square / variance).sum().item()
+        if lost > max(0.01, 1e-6 * abs(value)):
+            raise ValueError(
+                f"log_evidence: y is so far from zero, in noise stds, that rounding costs {lost:.1g} nats; subtract "
+                "the mean of y, or look at noise_std"
+            )
+        return value
+
+    def _balance(self) -> tuple[float, float, float]:
+        """Over all outputs: tau-weighted squares of the weights, squared residuals in noise stds, and gamma.
+
+        gamma, the effective number of parameters, is how many weights the data have fixed: p - trace(T P^-1).
+        """
+        sums, w, k = self.statistics, self.mean, self.mean.shape[1]
+        fitted = torch.einsum("pj,jpq,qj->j", w, sums.gram.expand(k, -1, -1), w)
+        misfit = ((sums.square - 2 * (w * sums.cross).sum(0) + fitted) / self.noise_std[0] ** 2).sum()
+        root = torch.diag(self.prior_precision.sqrt()).expand(len(self.factor), -1, -1)
+        white = torch.linalg.solve_triangular(self.factor, root, upper=False)
+        left_to_prior = white.square().sum((1, 2)).expand(k).sum()
+        pull = (self.prior_precision[:, None] * w**2).sum()
+        return pull.item(), misfit.item(), (w.numel() - left_to_prior).item()
 
     def predict(self, x: Tensor, *, noise_std: _checks.Scalar | None = None) -> Predictive:
         r"""Mean, noise and epistemic std at x, in float64, each (n, k).
@@ -130,7 +165,7 @@ class Posterior:
     def _noise(self, noise_std: _checks.Scalar | None, x: Tensor, points: int) -> Tensor:
         shape = (points, self.mean.shape[1])
         if noise_std is None and not self.statistics.per_point:
-            return self.noise_std.expand(shape)
+            return self.noise_std.expand(shape).clone()
         if noise_std is None and self.noise_at is None:
             raise ValueError(
                 "noise_std: each point of the fit had its own; say what it is at x: predict(x, noise_std=...)"

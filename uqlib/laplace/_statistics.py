@@ -47,8 +47,9 @@ class Statistics:
 
     def _kind(self) -> str:
         """What two parts must share, in words."""
-        bias, noise = "with" if self.bias else "without", "each point" if self.per_point else "all points"
         p, k = self.cross.shape
+        bias = "with" if self.bias else "without"
+        noise = ("each entry" if len(self.gram) == k > 1 else "each point") if self.per_point else "all points"
         return f"{p} columns {bias} bias, {k} outputs, one noise std for {noise}, on {self.gram.device}"
 
     def _packed(self) -> Tensor:
@@ -119,6 +120,8 @@ class _Sums:
                 raise ValueError(f"data: {name} has {part.shape[1]} columns in this batch, {width} in the first")
             if part.device != self.rows.device:
                 raise ValueError(f"data: {name} is on {part.device} in this batch, on {self.rows.device} in the first")
+        if std is not None and std.shape[1] != self.grams:
+            raise ValueError(f"noise_std(x): {std.shape[1]} columns in this batch, {self.grams} in the first")
         start = 0
         while start < len(phi):
             stop = min(len(phi), start + _ROWS - self.filled)
@@ -172,6 +175,10 @@ def all_reduce(part: Statistics, group: object = None) -> Statistics:
     """
     import torch.distributed as dist  # no other function needs it
 
+    if not isinstance(part, Statistics):
+        raise TypeError(f"part: expected laplace.Statistics, got {type(part).__name__}")
+    if not dist.is_initialized():
+        raise RuntimeError("all_reduce: no process group; call torch.distributed.init_process_group(...) first")
     kinds = [""] * dist.get_world_size(group)
     dist.all_gather_object(kinds, part._kind().partition(", on ")[0], group=group)
     if len(set(kinds)) > 1:
