@@ -1,5 +1,6 @@
 """Exported figures: exact size, same bytes, text as text, alt text, no warning, nothing global changed."""
 
+import itertools
 import json
 import logging
 import re
@@ -15,7 +16,7 @@ from uqlib import Predictive, figures, plotting, runtime
 X = torch.linspace(-1, 1, 40, dtype=torch.float64)[:, None]
 
 
-def draw(left, right, seeds):
+def draw(left, right, seeds, cov):
     """One of every artist, a formula, and a minus sign."""
     prediction = Predictive(X.square(), 0.2, X.abs())
     plotting.data(left, X, X.square() + 0.1)
@@ -29,6 +30,7 @@ def draw(left, right, seeds):
     plotting.std(right, X, prediction.epistemic_std, part="epistemic")
     plotting.draws(right, X, torch.stack([X, -X]))
     plotting.std_panel(right, X, prediction, top=1.2)
+    plotting.heatmap(cov, torch.eye(3), ["a", "b", "c"], limit=1.0)
     plotting.strip(seeds, {"a": X[:3, 0], "b": X[4:9, 0]})
 
 
@@ -43,7 +45,7 @@ def image(path):
 def exported(tmp_path_factory):
     folder = tmp_path_factory.mktemp("figures")
     for theme in figures.PALETTE:
-        figure = figures.build(draw, theme=theme, panels=3, ratios=(2, 1, 1))
+        figure = figures.build(draw, theme=theme, panels=4, ratios=(2, 1, 1, 1))
         figures.export(figure, folder / theme / "name", "What it shows.", theme=theme)
     return folder
 
@@ -59,7 +61,7 @@ def test_exact_size(tmp_path, width, inches):
 
 
 def test_same_bytes_twice(exported, tmp_path):
-    figure = figures.build(draw, theme="dark", panels=3, ratios=(2, 1, 1))
+    figure = figures.build(draw, theme="dark", panels=4, ratios=(2, 1, 1, 1))
     for again in figures.export(figure, tmp_path / "name", "What it shows.", theme="dark"):
         assert again.read_bytes() == (exported / "dark" / again.name).read_bytes()
 
@@ -91,7 +93,7 @@ def test_alt_text_is_in_each_file(exported):
 
 def test_no_font_warning(tmp_path, caplog):
     with caplog.at_level(logging.WARNING, logger="matplotlib"):
-        figures.export(figures.build(draw, panels=3), tmp_path / "name", "alt")
+        figures.export(figures.build(draw, panels=4), tmp_path / "name", "alt")
     assert caplog.records == []
 
 
@@ -120,7 +122,7 @@ def test_show_displays_and_exports(tmp_path, monkeypatch, capsys):
     with monkeypatch.context() as patch:
         patch.setenv("UQLIB_FIGURES", str(tmp_path / "figures"))
         patch.setenv("UQLIB_PAGES", str(tmp_path / "pages"))
-        figures.show("00-x", draw, alt="An alt text.", panels=3)
+        figures.show("00-x", draw, alt="An alt text.", panels=4)
     data, options = shown[0]
     assert data["text/plain"] == "An alt text."
     assert options["metadata"]["image/png"]["alt"] == "An alt text."
@@ -153,7 +155,7 @@ def test_contrast(theme, page):
 
 def test_nothing_is_clipped_at_the_edge_of_the_figure():
     """End labels stand outside the axes; the layout must make room for them."""
-    figure = figures.build(draw, panels=3)
+    figure = figures.build(draw, panels=4)
     renderer = FigureCanvasAgg(figure).get_renderer()
     for ax in figure.axes:
         box = ax.get_tightbbox(renderer)
@@ -218,6 +220,6 @@ def test_std_panel_keeps_its_names_apart_and_draws_have_one_entry():
 
     (ax,) = figures.build(draw).axes
     heights = sorted(text.xy[1] for text in ax.texts)
-    assert min(b - a for a, b in zip(heights, heights[1:], strict=False)) >= 0.0375 - 1e-12
+    assert min(b - a for a, b in itertools.pairwise(heights)) >= 0.0375 - 1e-12
     assert ax.get_ylim() == (0, 0.5)
     assert len(ax.get_legend_handles_labels()[1]) == 1 and len(ax.lines) == 3 + 7

@@ -5,7 +5,7 @@ colour cycle holds mean and total (C0), aleatoric (C1), epistemic (C2), so one d
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import matplotlib as mpl
 import torch
@@ -97,6 +97,21 @@ def draws(
     for i, one in enumerate(functions):
         place, values = _sorted(x, one)
         ax.plot(place, values, lw=0.8, alpha=0.6, color=colour, zorder=1, label=label if i == 0 else None)
+
+
+def heatmap(ax: Axes, matrix: Float[Tensor, "p p"], names: Sequence[str], *, limit: float) -> None:
+    """Draw a covariance or correlation matrix as coloured squares from -limit to limit, every second row named."""
+    import seaborn  # takes a second to import, and few notebooks need it
+
+    if not isinstance(matrix, Tensor) or matrix.ndim != 2 or len(names) != len(matrix):
+        raise ValueError(f"matrix: expected a tensor of shape ({len(names)}, {len(names)}), one row for each name")
+    # In seaborn's two diverging maps zero has the colour of the page: white, or nearly black.
+    colours = "vlag" if mpl.colors.to_rgb(ink())[0] < 0.5 else "icefire"
+    options = {"vmin": -limit, "vmax": limit, "square": True, "cbar_kws": {"ticks": [-limit, 0, limit], "shrink": 0.9}}
+    seaborn.heatmap(matrix.detach().cpu().numpy(), ax=ax, cmap=colours, **options)
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_ticks([i + 0.5 for i in range(0, len(names), 2)], names[::2], rotation=0)
+        axis.set_tick_params(length=0)
 
 
 def end_label(ax: Axes, x: float, y: float, text: str, *, colour: str | None = None) -> None:
