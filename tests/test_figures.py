@@ -16,7 +16,7 @@ from uqlib import Predictive, figures, plotting, runtime
 X = torch.linspace(-1, 1, 40, dtype=torch.float64)[:, None]
 
 
-def draw(left, right, seeds, cov):
+def draw(left, right, seeds):
     """One of every artist, a formula, and a minus sign."""
     prediction = Predictive(X.square(), 0.2, X.abs())
     plotting.data(left, X, X.square() + 0.1)
@@ -30,7 +30,6 @@ def draw(left, right, seeds, cov):
     plotting.std(right, X, prediction.epistemic_std, part="epistemic")
     plotting.draws(right, X, torch.stack([X, -X]))
     plotting.std_panel(right, X, prediction, top=1.2)
-    plotting.heatmap(cov, torch.eye(3), ["a", "b", "c"], limit=1.0)
     plotting.strip(seeds, {"a": X[:3, 0], "b": X[4:9, 0]})
 
 
@@ -45,7 +44,7 @@ def image(path):
 def exported(tmp_path_factory):
     folder = tmp_path_factory.mktemp("figures")
     for theme in figures.PALETTE:
-        figure = figures.build(draw, theme=theme, panels=4, ratios=(2, 1, 1, 1))
+        figure = figures.build(draw, theme=theme, panels=3, ratios=(2, 1, 1))
         figures.export(figure, folder / theme / "name", "What it shows.", theme=theme)
     return folder
 
@@ -61,7 +60,7 @@ def test_exact_size(tmp_path, width, inches):
 
 
 def test_same_bytes_twice(exported, tmp_path):
-    figure = figures.build(draw, theme="dark", panels=4, ratios=(2, 1, 1, 1))
+    figure = figures.build(draw, theme="dark", panels=3, ratios=(2, 1, 1))
     for again in figures.export(figure, tmp_path / "name", "What it shows.", theme="dark"):
         assert again.read_bytes() == (exported / "dark" / again.name).read_bytes()
 
@@ -93,7 +92,7 @@ def test_alt_text_is_in_each_file(exported):
 
 def test_no_font_warning(tmp_path, caplog):
     with caplog.at_level(logging.WARNING, logger="matplotlib"):
-        figures.export(figures.build(draw, panels=4), tmp_path / "name", "alt")
+        figures.export(figures.build(draw, panels=3), tmp_path / "name", "alt")
     assert caplog.records == []
 
 
@@ -122,7 +121,7 @@ def test_show_displays_and_exports(tmp_path, monkeypatch, capsys):
     with monkeypatch.context() as patch:
         patch.setenv("UQLIB_FIGURES", str(tmp_path / "figures"))
         patch.setenv("UQLIB_PAGES", str(tmp_path / "pages"))
-        figures.show("00-x", draw, alt="An alt text.", panels=4)
+        figures.show("00-x", draw, alt="An alt text.", panels=3)
     data, options = shown[0]
     assert data["text/plain"] == "An alt text."
     assert options["metadata"]["image/png"]["alt"] == "An alt text."
@@ -153,12 +152,17 @@ def test_contrast(theme, page):
             assert (high + 0.05) / (low + 0.05) > (7 if name == "ink" else 3.2)
 
 
+def boxes(figure, theme="light"):
+    """What each axes covers with its labels, measured in the style: fonts are looked up when text is drawn."""
+    with mpl.rc_context(figures.style(theme)):
+        renderer = FigureCanvasAgg(figure).get_renderer()
+        return [ax.get_tightbbox(renderer) for ax in figure.axes]
+
+
 def test_nothing_is_clipped_at_the_edge_of_the_figure():
     """End labels stand outside the axes; the layout must make room for them."""
-    figure = figures.build(draw, panels=4)
-    renderer = FigureCanvasAgg(figure).get_renderer()
-    for ax in figure.axes:
-        box = ax.get_tightbbox(renderer)
+    figure = figures.build(draw, panels=3)
+    for box in boxes(figure):
         # Layout rounds to a fraction of a pixel; here a pixel is a hundredth of an inch.
         assert figure.bbox.x0 - 0.5 <= box.x0 < box.x1 <= figure.bbox.x1 + 0.5
         assert figure.bbox.y0 - 0.5 <= box.y0 < box.y1 <= figure.bbox.y1 + 0.5
@@ -223,3 +227,22 @@ def test_std_panel_keeps_its_names_apart_and_draws_have_one_entry():
     assert min(b - a for a, b in itertools.pairwise(heights)) >= 0.0375 - 1e-12
     assert ax.get_ylim() == (0, 0.5)
     assert len(ax.get_legend_handles_labels()[1]) == 1 and len(ax.lines) == 3 + 7
+
+
+@pytest.mark.parametrize("theme", figures.PALETTE)
+def test_heatmap_fits_and_zero_has_the_colour_of_the_page(theme):
+    names = [f"w{i}" for i in range(11)]
+
+    def draw(left, right):
+        plotting.heatmap(left, torch.eye(11), names, limit=1.0)
+        right.plot([0, 1])
+
+    figure = figures.build(draw, theme=theme, panels=2)
+    room = figure.bbox.padded(0.5)
+    assert all(room.contains(*corner) for box in boxes(figure, theme) for corner in box.corners()[[0, 3]])
+    mesh = figure.axes[0].collections[0]
+    page = mpl.colors.to_rgb(figures.PALETTE[theme]["page"])
+    assert max(abs(a - b) for a, b in zip(mesh.cmap(0.5), page, strict=False)) < 0.1
+    assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == names[::2]
+    with pytest.raises(ValueError, match="one row for each name"):
+        figures.build(lambda ax: plotting.heatmap(ax, torch.eye(3), names, limit=1.0))

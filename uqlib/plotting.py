@@ -107,8 +107,10 @@ def heatmap(ax: Axes, matrix: Float[Tensor, "p p"], names: Sequence[str], *, lim
         raise ValueError(f"matrix: expected a tensor of shape ({len(names)}, {len(names)}), one row for each name")
     # In seaborn's two diverging maps zero has the colour of the page: white, or nearly black.
     colours = "vlag" if mpl.colors.to_rgb(ink())[0] < 0.5 else "icefire"
-    options = {"vmin": -limit, "vmax": limit, "square": True, "cbar_kws": {"ticks": [-limit, 0, limit], "shrink": 0.9}}
+    scale = ax.inset_axes((1.05, 0.0, 0.06, 1.0))  # beside the squares, whatever room there is
+    options = {"vmin": -limit, "vmax": limit, "cbar_ax": scale, "cbar_kws": {"ticks": [-limit, 0, limit]}}
     seaborn.heatmap(matrix.detach().cpu().numpy(), ax=ax, cmap=colours, **options)
+    ax.set_box_aspect(1)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_ticks([i + 0.5 for i in range(0, len(names), 2)], names[::2], rotation=0)
         axis.set_tick_params(length=0)
@@ -136,13 +138,13 @@ def loss(
     ax.set(xlabel="step", ylabel="loss (nats a point)", xlim=(0, len(train)))
 
 
-def strip(ax: Axes, groups: Mapping[str, Float[Tensor, " seeds"]], *, colour: str = "C0") -> None:
+def strip(ax: Axes, groups: Mapping[str, Float[Tensor, " seeds"]], *, colour: str = "C0", size: float = 3.8) -> None:
     """Draw one dot a seed for each named group, side by side, and a bar at each group's mean."""
     import seaborn  # takes a second to import, and few notebooks need it
 
     labels = [name for name, values in groups.items() for _ in range(len(values))]
     values = [v for name, tensor in groups.items() for v in _line(name, tensor).tolist()]
-    seaborn.swarmplot(x=labels, y=values, ax=ax, color=colour, size=3.8, alpha=0.8, legend=False)
+    seaborn.swarmplot(x=labels, y=values, ax=ax, color=colour, size=size, alpha=0.8, legend=False)
     for place, tensor in enumerate(groups.values()):
         ax.plot([place - 0.28, place + 0.28], [tensor.mean().item()] * 2, lw=2, color=ink(), zorder=5)
     ax.set(xlabel="", xlim=(-0.6, len(groups) - 0.4))
