@@ -18,7 +18,7 @@ endif
 NBVAL = $(RUN) -m pytest -q --nbval --nbval-current-env --nbval-cell-timeout 300 -n 2 --dist loadscope notebooks
 
 .DEFAULT_GOAL := help
-.PHONY: help notebooks test lint unit nbval refresh figures lab bench clean check-active
+.PHONY: help notebooks test lint unit nbval refresh figures lab bench bench-peers clean check-active
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1|/' | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
@@ -50,6 +50,17 @@ lab: $(READY) ## JupyterLab in notebooks/, on this machine only
 
 bench: $(READY) ## speed, as ratios measured in one run
 	@$(RUN) tests/bench.py
+
+bench-peers: build/peers/ready ## last-layer Laplace beside laplace-torch, in an environment of its own
+	@build/peers/bin/python -W ignore tests/bench_peers.py
+
+# laplace-torch asks for torchvision, which breaks beside a CPU build of torch and is not used: hence --no-deps.
+build/peers/ready: constraints.txt
+	@echo "Setting up build/peers (once; about a minute)"
+	@$(PYTHON) -m venv build/peers
+	@build/peers/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt torch numpy scipy tqdm jaxtyping opt-einsum torchmetrics einops
+	@build/peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps laplace-torch==0.3 backpack-for-pytorch==1.7.1 curvlinops-for-pytorch==3.0.1 asdfghjkl==0.1a4 linear_operator==0.6.1 unfoldNd==0.2.3 einconv==0.1.0
+	@touch $@
 
 clean: ## remove the environment and everything below build/
 	rm -rf $(if $(strip $(VENV)),$(VENV)) build dist .pytest_cache .ruff_cache .hypothesis

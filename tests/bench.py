@@ -5,6 +5,7 @@ import sys
 import time
 from pathlib import Path
 
+import bench_laplace
 import torch
 from torch.distributions import Normal
 
@@ -125,10 +126,12 @@ def main():
     for number in numbers:
         alone = wall("-m", "uqlib", "execute", number) / unit
         print(f"notebook {number}, alone:                   {alone:5.2f} units")
-    together = best(lambda: wall("-m", "uqlib", "execute"), 2) / unit
-    print(f"{len(numbers)} notebooks, two at a time:             {together:5.2f} units  (at most 12)")
+    for some, limit in (("00 01 02 03", 12), ("05 06 07 08 09 10", 18)):
+        together = best(lambda: wall("-m", "uqlib", "execute", *some.split()), 2) / unit  # noqa: B023
+        print(f"{some}, two at a time: {together:5.2f} units  (at most {limit})")
     whole = best(lambda: wall("-m", "uqlib", "run"), 1) / unit
     print(f"make notebooks, in order, with HTML:   {whole:5.2f} units")
+    bench_laplace.main()
 
 
 if __name__ == "__main__":
