@@ -2,11 +2,11 @@
 
 The model is a linear head on features phi(x), with Gaussian noise and a Gaussian prior on the head's weights:
 
-.. math:: y = W^\\top \\phi(x) + \\sigma\\,\\varepsilon, \\qquad w_j \\sim \\mathcal N(0, 1/\\tau_j)
+.. math:: y = W^\\top \\phi(x) + \\sigma\\,\\varepsilon, \\qquad W_{ij} \\sim \\mathcal N(0, 1/\\tau_i)
 
-Given the features, the posterior of the weights is exactly Gaussian. `fit` takes features, or any function that
-computes them; `fit_head` takes a net split into features and head; `fit_mean_noise` a net that outputs mean and log
-std. Everything is computed in float64, whatever the dtype of the features.
+Given the features, the noise and tau, the posterior of the weights is exactly Gaussian. `fit` takes features, or any
+function that computes them; `fit_head` takes a net split into features and head; `fit_mean_noise` a net that outputs
+mean and log std. Everything is computed in float64, whatever the dtype of the features.
 """
 
 from uqlib.laplace._evidence import maximise_evidence

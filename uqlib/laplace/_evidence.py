@@ -26,8 +26,12 @@ def maximise_evidence(posterior: Posterior, *, prior_precision: bool = True, noi
 
     With the eigenvalues of :math:`T^{-1/2} \Phi^\top D^{-1} \Phi\, T^{-1/2}` the evidence is a sum over directions,
     so a new tau or sigma costs p operations. A coarse grid in the logarithms finds the region, Newton's method the
-    maximum. At it MacKay's equations hold: tau = gamma / (sum of tau-weighted squares), sigma^2 = (sum of squared
-    residuals) / (n - gamma), with gamma the effective number of parameters.
+    maximum. There MacKay's equations hold, each for what was tuned, with gamma the `effective_parameters`:
+
+    .. math:: \sum_{ij} \tau_i\, m_{ij}^2 = \gamma, \qquad
+        \sum_{ij} (\text{residual} / \text{noise std})_{ij}^2 = nk - \gamma
+
+    For one output and one prior precision: tau = gamma / |m|^2 and sigma^2 = (sum of squared residuals) / (n - gamma).
 
     Raises ValueError if there is no maximum inside: if the evidence keeps rising as tau grows (features that explain
     nothing) or as sigma falls (features that explain every point).

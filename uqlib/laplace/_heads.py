@@ -79,16 +79,16 @@ def fit_mean_noise(net: nn.Module, data: Batches, *, prior_precision: Precision 
     r"""The posterior of a last layer with outputs mean and log std, by the expected Fisher information.
 
     For one point with variance v and residual r, the Hessian of the NLL in (mean, log std) has determinant
-    :math:`-2 r^2 / v^2`: indefinite. So is the generalised Gauss-Newton matrix, which for a linear head is that
-    Hessian. The expected Fisher information, diag(1/v, 2), never is, and has no off-diagonal:
+    :math:`-2 r^2 / v^2`: indefinite unless r = 0. So is the generalised Gauss-Newton matrix, which for a linear head
+    is that Hessian. The expected Fisher information, diag(1/v, 2), never is, and has no off-diagonal:
 
     .. math:: P_\text{mean} = \Phi^\top \mathrm{diag}(1/v) \Phi + T, \qquad P_{\log\sigma} = 2\,\Phi^\top\Phi + T
 
-    (Gauss-Newton and Fisher agree only in the natural parameters of the Gaussian.) `net` has `features(x)` and a
+    (Gauss-Newton and Fisher agree in the natural parameters of the Gaussian.) `net` has `features(x)` and a
     linear `head` of 2k outputs, first the means, then the log stds, or is a `models.MeanNoiseNet`; it is expanded at
     its trained weights and stays as it is.
 
-    Source: Kunstner, Hennig & Balles (2019), section 2, for the two matrices; Immer et al. (2023), section 3.
+    Source: Kunstner, Balles & Hennig (2019), section 2, for the two matrices; Immer et al. (2023), section 3.
     """
     inner = getattr(net, "net", net)
     features, weights = _split(inner)

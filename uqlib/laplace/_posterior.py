@@ -59,9 +59,11 @@ class Posterior:
     def effective_parameters(self) -> float:
         r"""How many of the weights the data have fixed, rather than the prior; between 0 and the number of weights.
 
-        .. math:: \gamma = p - \mathrm{tr}(T P^{-1}), \qquad T = \mathrm{diag}(\tau)
+        .. math:: \gamma = \sum_j \big( p - \mathrm{tr}(T P_j^{-1}) \big) = \sum_{ij} (s / \text{noise std})_{ij}^2,
+            \qquad T = \mathrm{diag}(\tau)
 
-        Summed over outputs. For common noise, the mean of s^2 over the points of the fit is sigma^2 gamma / n.
+        The second sum is over the points of the fit and the outputs: for one output and common noise, the mean of s^2
+        over the data is sigma^2 gamma / n.
 
         Source: MacKay (1992), Bayesian interpolation, section 4.
         """
@@ -77,7 +79,7 @@ class Posterior:
         At the posterior mean it is exact for these features. At given weights it is what Laplace's method says there;
         it is lower, by half the squared distance to the posterior mean in units of the posterior.
 
-        Raises ValueError where float64 cannot tell the residuals from y: some 1e6 noise stds away from zero.
+        Raises ValueError where y is so far from zero, in noise stds, that float64 loses the residuals.
 
         Source: MacKay (1992), Bayesian interpolation, section 4; Daxberger et al. (2021), equation 7.
         """
