@@ -1,6 +1,7 @@
 """The command line: one line a notebook, a failure stops nothing, wrong usage says what is right."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -26,13 +27,15 @@ def course(tmp_path):
     (tmp_path / "notebooks").mkdir()
     write(tmp_path / "notebooks", "00", "First", "print(1 / 4)")
     write(tmp_path / "notebooks", "01", "Broken", "x = 1", "x / 0")
-    write(tmp_path / "notebooks", "02", "Last", "import os; print(os.environ['TQDM_DISABLE'])")
+    names = "('TQDM_DISABLE', 'OMP_NUM_THREADS')"
+    write(tmp_path / "notebooks", "02", "Last", f"import os; print(*(f'{{n}}={{os.environ[n]}}' for n in {names}))")
     return tmp_path
 
 
-def uqlib(folder, *arguments):
+def uqlib(folder, *arguments, **variables):
     command = [sys.executable, "-m", "uqlib", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"} | variables
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
 def test_a_failing_notebook_stops_no_other(course):
@@ -56,6 +59,7 @@ def test_a_failing_notebook_stops_no_other(course):
 def test_refresh_is_in_place_and_repeatable(course):
     (course / "notebooks" / "01_broken.ipynb").unlink()
     assert uqlib(course, "refresh").returncode == 0
+    assert "TQDM_DISABLE=1 OMP_NUM_THREADS=1" in (course / "notebooks" / "02_last.ipynb").read_text()
     first = {path.name: path.read_bytes() for path in (course / "notebooks").iterdir()}
     assert b"0.25" in first["00_first.ipynb"]
     assert uqlib(course, "refresh").returncode == 0
@@ -67,6 +71,11 @@ def test_refresh_leaves_a_failing_notebook_as_it_was(course):
     before = (course / "notebooks" / "01_broken.ipynb").read_bytes()
     assert uqlib(course, "refresh", "01").returncode == 1
     assert (course / "notebooks" / "01_broken.ipynb").read_bytes() == before
+
+
+def test_a_number_of_threads_that_was_asked_for_is_kept(course):
+    assert uqlib(course, "refresh", "02", OMP_NUM_THREADS="2").returncode == 0
+    assert "TQDM_DISABLE=1 OMP_NUM_THREADS=2" in (course / "notebooks" / "02_last.ipynb").read_text()
 
 
 def test_usage(course, tmp_path_factory):

@@ -105,6 +105,7 @@ def _one(command: str, path: Path, root: Path) -> tuple[float, str]:
     notebook = nbformat.read(path, as_version=4)
     build = root / "build"
     os.environ["TQDM_DISABLE"] = "1"
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # two kernels of two threads each are ten times slower on two cores
     os.environ["UQLIB_PAGES"] = str((build / "figures").absolute()) if command == "run" else ""
     os.environ["UQLIB_FIGURES"] = str((root / "figures").absolute()) if command == "figures" else ""
     client = NotebookClient(
