@@ -105,6 +105,12 @@ def test_committed_figures_are_those_of_the_notebooks():
         assert {path.stem for path in (ROOT / "figures" / theme).glob("*.pdf")} == names
 
 
+def test_formulas_can_be_rendered_without_the_network(notebook):
+    """The pages turn formulas into MathML, which sets braces with text tiny and knows no formula in a heading."""
+    for cell in cells(notebook, "markdown"):
+        assert not re.search(r"\\(under|over)brace|\\texttt|^#+ .*\$", source(cell), flags=re.MULTILINE), cell["id"]
+
+
 def test_words_that_talk_down(notebook):
     for cell in cells(notebook, "markdown"):
         assert not re.search(r"\b(simply|obviously|of course|trivial(ly)?)\b", source(cell), flags=re.IGNORECASE), cell[
