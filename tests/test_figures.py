@@ -226,6 +226,8 @@ def test_std_panel_keeps_its_names_apart_and_draws_have_one_entry():
     heights = sorted(text.xy[1] for text in ax.texts)
     assert min(b - a for a, b in itertools.pairwise(heights)) >= 0.0375 - 1e-12
     assert ax.get_ylim() == (0, 0.5)
+    (full,) = figures.build(lambda ax: plotting.std_panel(ax, X, Predictive(X, 0.88, 0.05), top=0.9)).axes
+    assert max(text.xy[1] for text in full.texts) <= 0.9
     assert len(ax.get_legend_handles_labels()[1]) == 1 and len(ax.lines) == 3 + 7
 
 

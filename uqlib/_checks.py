@@ -134,5 +134,8 @@ def level(value: object) -> float:
 def eval_mode(name: str, net: object) -> None:
     """Refuse a net with a layer that acts differently while training; what is no net has no mode."""
     for part_name, part in net.named_modules() if isinstance(net, nn.Module) else ():
-        if part.training and (isinstance(part, _CHANGES_IN_TRAINING) or type(part).__name__ == "_SpectralNorm"):
+        hooks = [part, *part._forward_pre_hooks.values()]
+        normed = any(type(one).__name__ in ("_SpectralNorm", "SpectralNorm") for one in hooks)
+        drops = isinstance(part, nn.MultiheadAttention | nn.RNNBase) and part.dropout > 0
+        if part.training and (normed or drops or isinstance(part, _CHANGES_IN_TRAINING)):
             raise ValueError(f"{name}: {part_name or 'it'} acts differently in training mode; call net.eval() first")

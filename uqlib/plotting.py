@@ -4,7 +4,6 @@ Black is the world, colour is the model. Colours come from the style in force: t
 colour cycle holds mean and total (C0), aleatoric (C1), epistemic (C2), so one draw function serves light and dark.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 
 import matplotlib as mpl
@@ -72,14 +71,19 @@ def std(
 
 def std_panel(ax: Axes, x: Float[Tensor, "n 1"], predictive: Predictive, *, top: float) -> None:
     """Draw aleatoric, epistemic and total std at x, (n, 1), from 0 to `top`, their names at the right, kept apart."""
+    if not top > 0:
+        raise ValueError(f"top: expected a number above 0, got {top}")
     ends = []
     for part in ("aleatoric", "epistemic", "total"):
         place, values = _sorted(x, getattr(predictive, f"{part}_std"))
         ax.plot(place, values, _LINES[part], lw=1.7, color=COLOURS[part])
         ends.append((values[-1].item(), part))
-    height = -math.inf
-    for value, part in sorted(ends):
-        height = max(value, height + 0.075 * top)
+    heights, gap = [], 0.075 * top
+    for value, _ in sorted(ends):  # kept apart upwards, then pushed down from the top
+        heights.append(max(value, heights[-1] + gap) if heights else value)
+    for i in (2, 1, 0):
+        heights[i] = min(heights[i], top - gap * (2 - i))
+    for height, (_, part) in zip(heights, sorted(ends), strict=True):
         end_label(ax, place[-1].item(), height, part, colour=COLOURS[part])
     ax.set(title="standard deviation", ylim=(0, top))
 
@@ -90,22 +94,23 @@ def draws(
     functions: Float[Tensor, "s n 1"],
     *,
     label: str = "draws",
-    part: str = "epistemic",
 ) -> None:
     """Draw each of s functions at x as a thin line; together they have one entry in the legend."""
-    colour = COLOURS[_known(part)]
+    if not isinstance(functions, Tensor) or functions.ndim != 3 or not functions.numel():
+        raise ValueError("functions: expected a tensor of shape (s, n, 1)")
     for i, one in enumerate(functions):
-        place, values = _sorted(x, one)
-        ax.plot(place, values, lw=0.8, alpha=0.6, color=colour, zorder=1, label=label if i == 0 else None)
+        ax.plot(
+            *_sorted(x, one), lw=0.8, alpha=0.6, color=COLOURS["epistemic"], zorder=1, label=label if i == 0 else None
+        )
 
 
 def heatmap(ax: Axes, matrix: Float[Tensor, "p p"], names: Sequence[str], *, limit: float) -> None:
     """Draw a covariance or correlation matrix as coloured squares from -limit to limit, every second row named."""
     import seaborn  # takes a second to import, and few notebooks need it
 
-    if not isinstance(matrix, Tensor) or matrix.ndim != 2 or len(names) != len(matrix):
-        raise ValueError(f"matrix: expected a tensor of shape ({len(names)}, {len(names)}), one row for each name")
-    # In seaborn's two diverging maps zero has the colour of the page: white, or nearly black.
+    if not isinstance(matrix, Tensor) or matrix.shape != (len(names), len(names)) or not limit > 0:
+        raise ValueError(f"matrix: expected shape ({len(names)}, {len(names)}), one row for each name, and limit > 0")
+    # In these maps zero has the colour of the page: white, or nearly black.
     colours = "vlag" if mpl.colors.to_rgb(ink())[0] < 0.5 else "icefire"
     scale = ax.inset_axes((1.05, 0.0, 0.06, 1.0))  # beside the squares, whatever room there is
     options = {"vmin": -limit, "vmax": limit, "cbar_ax": scale, "cbar_kws": {"ticks": [-limit, 0, limit]}}

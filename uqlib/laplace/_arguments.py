@@ -63,6 +63,11 @@ def with_bias(phi: Tensor, bias: bool) -> Tensor:
 
 def split_noise(noise_std: object) -> tuple[_checks.Scalar, Tensor | Function | None]:
     """What is common to all points, and what each point has of its own."""
+    if isinstance(noise_std, Tensor) and noise_std.ndim == 1:
+        got = tuple(noise_std.shape)
+        raise ValueError(
+            f"noise_std: expected (1, k), a std of each output, or (n, 1) or (n, k), of each point; got {got}"
+        )
     if callable(noise_std) or (isinstance(noise_std, Tensor) and noise_std.ndim > 0 and len(noise_std) != 1):
         return 1.0, noise_std
     return noise_std, None
@@ -90,6 +95,8 @@ def common_noise(noise_std: _checks.Scalar, row: Tensor) -> Tensor:
     _checks.finite("noise_std", noise_std)
     if not (noise_std > 0).all():
         raise ValueError(f"noise_std: expected every std above 0, got {noise_std.min().item():g}; is this a log std?")
+    for value in noise_std.flatten().tolist():
+        moderate("noise_std", value)
     return noise_std.detach().to(row, copy=True).expand_as(row)
 
 

@@ -25,30 +25,35 @@ def maximise_evidence(posterior: Posterior, *, prior_precision: bool = True, noi
     The expansion point stays what it was: given weights stay put, the posterior mean moves along.
 
     With the eigenvalues of :math:`T^{-1/2} \Phi^\top D^{-1} \Phi\, T^{-1/2}` the evidence is a sum over directions,
-    so a new tau or sigma costs p operations. A coarse grid in the logarithms finds the region, Newton's method the
-    maximum. There MacKay's equations hold, each for what was tuned, with gamma the `effective_parameters`:
+    so a new tau or sigma costs p operations; Newton's method starts from the peaks of a coarse grid. There MacKay's
+    equations hold, each for what was tuned, with gamma the `effective_parameters`:
 
     .. math:: \sum_{ij} \tau_i\, m_{ij}^2 = \gamma, \qquad
         \sum_{ij} (\text{residual} / \text{noise std})_{ij}^2 = nk - \gamma
 
     For one output and one prior precision: tau = gamma / |m|^2 and sigma^2 = (sum of squared residuals) / (n - gamma).
 
-    Raises ValueError if there is no maximum inside: if the evidence keeps rising as tau grows (features that explain
-    nothing) or as sigma falls (features that explain every point).
+    Raises ValueError if there is no maximum: the evidence keeps rising as tau grows, or as sigma falls to zero.
 
     Source: MacKay (1992), Bayesian interpolation, section 4; Bishop (2006), section 3.5.
     """
     if not isinstance(posterior, Posterior):
         raise TypeError(f"posterior: expected a laplace.Posterior, got {type(posterior).__name__}")
+    if not (isinstance(prior_precision, bool) and isinstance(noise_std, bool)):
+        raise TypeError(f"expected True (tune it) or False (hold it), got {prior_precision!r} and {noise_std!r}")
     if not (prior_precision or noise_std):
         raise ValueError("nothing to tune: leave prior_precision or noise_std True")
-    if not posterior.statistics.square.sum() > 0 or not posterior.statistics.gram.abs().max() > 0:
-        raise ValueError("the evidence has no maximum: y, or every feature, is zero at all points")
+    sums, given = posterior.statistics, posterior.at_given_weights
+    if (prior_precision and not sums.gram.any()) or (not given and not sums.square.any()):
+        raise ValueError("the evidence has no maximum: y, or every feature, is zero everywhere")
     with torch.inference_mode(False):  # tensors made in inference mode know no gradient
-        value, rms, largest = _along_eigenvectors(posterior)
+        value, *scales = _along_eigenvectors(posterior)
         free = [prior_precision, noise_std]
-        theta = _newton(value, free, _best_of_grid(value, free, rms, largest))
-        tuned = _polished(posterior, value, free, theta)
+        starts = [*_peaks_of_grid(value, free, *scales), torch.zeros(2, dtype=torch.float64, device="cpu")]
+        found = [theta for start in starts if (theta := _newton(value, free, start)) is not None]
+        if not found:
+            raise ValueError("the evidence has no maximum here: it is flat; hold prior_precision or noise_std fixed")
+        tuned = _polished(posterior, value, free, max(found, key=lambda theta: value(*theta).item()))
     if tuned.log_evidence < posterior.log_evidence - 1e-6:
         raise ValueError("the maximum was lost to rounding: features differ too much in scale; standardise them")
     return tuned
@@ -56,11 +61,11 @@ def maximise_evidence(posterior: Posterior, *, prior_precision: bool = True, noi
 
 def _moved(posterior: Posterior, theta: Tensor) -> Posterior:
     """The posterior with the logarithms of tau and sigma moved by theta."""
-    sums, tau = posterior.statistics, posterior.prior_precision * math.exp(theta[0])
+    tau, bias = posterior.prior_precision * math.exp(theta[0]), posterior.statistics.bias
     return posterior_at(
-        sums,
+        posterior.statistics,
         noise_std=posterior.noise_std * math.exp(theta[1]),
-        prior_precision=(tau[0].item(), tau[-1].item()) if sums.bias else tau[0].item(),
+        prior_precision=(tau[0].item(), tau[-1].item()) if bias else tau[0].item(),
         weights=posterior.mean if posterior.at_given_weights else None,
         features=posterior.features,
         noise_at=posterior.noise_at,
@@ -73,7 +78,9 @@ def _polished(posterior: Posterior, value: Callable, free: list[bool], theta: Te
     for _ in range(20):
         moved = _moved(posterior, theta)
         pull, misfit, fixed = moved._balance()
-        slope = torch.tensor([0.5 * (fixed - pull), misfit + fixed - moved.statistics.points * moved.mean.shape[1]])
+        slope = torch.tensor(
+            [0.5 * (fixed - pull), misfit + fixed - moved.statistics.points * moved.mean.shape[1]], device="cpu"
+        )
         step = torch.linalg.solve(_slope_and_curvature(value, theta)[1][rows][:, rows], slope.double()[rows])
         if step.abs().max() > 1:
             break
@@ -113,7 +120,7 @@ def _along_eigenvectors(posterior: Posterior) -> tuple[Callable[[Tensor, Tensor]
         return 0.5 * (weights * log_tau - misfit - pivots.log().sum((-2, -1))) - count * log_sigma
 
     total = max((square / noise**2).sum().item(), residual.item() if posterior.at_given_weights else 0.0)
-    return value, 0.5 * math.log(total / count), math.log(eigenvalues.max().item())
+    return value, 0.5 * math.log(total / count), math.log(max(eigenvalues.max().item(), 1e-300))
 
 
 def _directions(gram: Tensor, cross: Tensor, root: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -128,7 +135,7 @@ def _directions(gram: Tensor, cross: Tensor, root: Tensor) -> tuple[Tensor, Tens
         back = torch.linalg.solve_triangular(factor, torch.diag(root).expand_as(factor), upper=False)
         inverse, vectors = torch.linalg.eigh(back @ back.mT)
         along = torch.linalg.solve_triangular(factor, cross.T[..., None], upper=False)
-        return 1 / inverse, (vectors.mT @ along)[..., 0] ** 2, torch.zeros(len(cross.T))
+        return 1 / inverse, (vectors.mT @ along)[..., 0] ** 2, torch.zeros(len(cross.T), device="cpu")
     eigenvalues, vectors = torch.linalg.eigh(gram / (root[:, None] * root))
     rounding = len(root) * _EPS * eigenvalues[:, -1:]
     seen = eigenvalues > rounding
@@ -138,33 +145,31 @@ def _directions(gram: Tensor, cross: Tensor, root: Tensor) -> tuple[Tensor, Tens
     return torch.where(seen, eigenvalues, 0.0), explained, lost
 
 
-def _best_of_grid(value, free: list[bool], rms: float, largest: float) -> Tensor:
-    """The best of a coarse grid: sigma from far below the RMS of y to above it, tau around the eigenvalues."""
-    sigmas = torch.arange(rms - _DEPTH, rms + 2, 0.25, dtype=torch.float64) if free[1] else torch.zeros(1).double()
-    ratios = torch.arange(-_BREADTH, _BREADTH + 0.5, 0.5, dtype=torch.float64)
-    found = []
-    for s in sigmas:  # one sigma at a time, so that memory stays small with many features
-        taus = largest - 2 * s + ratios if free[0] else torch.zeros(1).double()
-        values = value(taus, s.expand_as(taus))
-        best = int(values.argmax())
-        found.append((values[best].item(), best, s, taus[best]))
-    place = max(range(len(found)), key=lambda i: found[i][0])
-    _, ratio, s, t = found[place]
-    if free[0] and ratios[ratio] > 0.8 * _BREADTH:
+def _peaks_of_grid(value: Callable, free: list[bool], rms: float, largest: float) -> list[Tensor]:
+    """The best peaks of a coarse grid: sigma from far below the RMS of y to above it, tau around the eigenvalues."""
+    axis = {"dtype": torch.float64, "device": "cpu"}
+    sigmas = torch.arange(rms - _DEPTH, rms + 2, 0.25, **axis) if free[1] else torch.zeros(1, **axis)
+    ratios = torch.arange(-_BREADTH, _BREADTH + 0.5, 0.5, **axis)
+    taus = [largest - 2 * s + ratios if free[0] else torch.zeros(1, **axis) for s in sigmas]
+    values = torch.stack([value(t, s.expand_as(t)) for t, s in zip(taus, sigmas, strict=True)])
+    row, column = divmod(int(values.argmax()), values.shape[1])
+    if free[0] and ratios[column] > 0.8 * _BREADTH:
         raise ValueError(
             "the evidence has no maximum: it rises as prior_precision grows without end, so these features explain "
             "nothing of y; hold it fixed by prior_precision=False, or look for better features"
         )
-    if free[1] and s < rms - 0.8 * _DEPTH:
+    if free[1] and sigmas[row] < rms - 0.8 * _DEPTH:
         raise ValueError(
             "the evidence has no maximum: it rises as noise_std falls to 0, so these features explain every point, or "
             "y is too far from zero for float64: subtract its mean, use more points, or hold it by noise_std=False"
         )
-    return torch.stack([t, s])
+    around = torch.nn.functional.max_pool2d(values[None, None], 3, stride=1, padding=1)[0, 0]
+    peaks = sorted(torch.nonzero(values == around).tolist(), key=lambda place: -values[tuple(place)].item())
+    return [torch.stack([taus[i][j], sigmas[i]]) for i, j in peaks[:4]]
 
 
 def _slope_and_curvature(value: Callable, theta: Tensor) -> tuple[Tensor, Tensor]:
-    """Gradient and negative Hessian of the value at theta."""
+    """Gradient and negative Hessian."""
     with torch.enable_grad():
         at = theta.clone().requires_grad_()
         (slope,) = torch.autograd.grad(value(at[0], at[1]), at, create_graph=True)
@@ -172,8 +177,8 @@ def _slope_and_curvature(value: Callable, theta: Tensor) -> tuple[Tensor, Tensor
     return slope.detach(), -curvature
 
 
-def _newton(value: Callable, free: list[bool], theta: Tensor) -> Tensor:
-    """Newton's method in the free coordinates, each step halved until the value does not fall."""
+def _newton(value: Callable, free: list[bool], theta: Tensor) -> Tensor | None:
+    """Newton's method in the free coordinates, each step halved until the value does not fall; None if it is flat."""
     rows = [i for i in (0, 1) if free[i]]
     for _ in range(100):
         slope, curvature = _slope_and_curvature(value, theta)
@@ -192,6 +197,4 @@ def _newton(value: Callable, free: list[bool], theta: Tensor) -> Tensor:
         theta = trial
         if step.abs().max() < 1e-12:
             break
-    if sizes[0] < _FLAT:
-        raise ValueError("the evidence has no maximum here: it is flat; hold prior_precision or noise_std fixed")
-    return theta
+    return theta if sizes[0] >= _FLAT else None

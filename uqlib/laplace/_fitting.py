@@ -35,7 +35,8 @@ def fit(
     weights : (p, k)
         Where to expand: the trained head, bias in the last row. None: the exact posterior mean on these features.
     features : callable
-        Computes phi from x; remembered, so that `predict` takes x. None: x is phi.
+        Computes phi from x; remembered, so that `predict` takes x. None: x is phi. Not copied: if the net behind it is
+        trained on, fit again.
     bias : bool
         Append a column of ones to phi. Included by default.
 
@@ -69,6 +70,9 @@ def posterior(
         raise TypeError(f"sums: expected laplace.Statistics, got {type(sums).__name__}; for data call laplace.fit")
     if noise_at is not None and not sums.per_point:
         raise ValueError("noise_at: these sums hold no std for each point; make them with statistics(noise_std=...)")
+    for name, function in (("features", features), ("noise_at", noise_at)):
+        if function is not None and not callable(function):
+            raise TypeError(f"{name}: expected a function of x, got {type(function).__name__}")
     p, k = sums.cross.shape
     sigma = _arguments.common_noise(noise_std, sums.cross[:1])
     tau = sums.square.new_tensor(_arguments.prior_precisions(prior_precision, p, sums.bias))

@@ -7,10 +7,11 @@ import torch
 from torch import Tensor, nn
 
 from uqlib import _checks
-from uqlib.laplace._arguments import Batches, Function, Precision, evaluate, pairs, with_bias
+from uqlib.laplace._arguments import Batches, Function, Precision, evaluate, pairs, point_std, with_bias
 from uqlib.laplace._fitting import fit, posterior
 from uqlib.laplace._posterior import Posterior
-from uqlib.laplace._statistics import statistics
+from uqlib.laplace._statistics import Sums
+from uqlib.models import MeanNoiseNet
 from uqlib.predictive import Predictive
 
 
@@ -39,6 +40,8 @@ class MeanNoisePosterior:
 
         `plug_in=True` leaves v out: the noise std is then e^m, what the net itself says.
         """
+        if not isinstance(plug_in, bool):
+            raise TypeError(f"plug_in: expected True or False, got {plug_in!r}")
         log_std = self.log_std_head.predict(x)
         spread = 0.0 if plug_in else log_std.epistemic_std**2
         mean = self.mean_head.predict(x, noise_std=1.0)
@@ -64,10 +67,11 @@ def fit_head(
 ) -> Posterior:
     """The posterior of the head of a trained net, expanded at its trained weights: Laplace's method on the last layer.
 
-    `net` has `features(x)` and `head`, a linear layer, as `models.MLP` has; `data` is (x, y) or batches of them, x as
-    the net takes it. The bias is included if the head has one. The other arguments are those of `fit`. To expand at
-    the exact posterior mean instead, call `fit(..., features=net.features)`. Weights, buffers, modes and flags of the
-    net stay as they are; a net in training mode whose layers act differently there is refused.
+    `net` has `features(x)` and `head`, a linear layer, and net(x) is head(features(x)), as in `models.MLP`; `data` is
+    (x, y) or batches of them, x as the net takes it. The bias is included if the head has one. The other arguments are
+    those of `fit`. To expand at the exact posterior mean instead, call `fit(..., features=net.features)`. Weights,
+    buffers, modes and flags of the net stay as they are; a net in training mode whose layers act differently there is
+    refused.
     """
     features, weights = _split(net)
     bias = net.head.bias is not None
@@ -90,7 +94,7 @@ def fit_mean_noise(net: nn.Module, data: Batches, *, prior_precision: Precision 
 
     Source: Kunstner, Balles & Hennig (2019), section 2, for the two matrices; Immer et al. (2023), section 3.
     """
-    inner = getattr(net, "net", net)
+    inner = net.net if isinstance(net, MeanNoiseNet) else net
     features, weights = _split(inner)
     if weights.shape[1] % 2:
         raise ValueError(f"net: expected 2k outputs (k means, k log stds), got {weights.shape[1]}")
@@ -98,15 +102,21 @@ def fit_mean_noise(net: nn.Module, data: Batches, *, prior_precision: Precision 
     mean, log_std = weights.chunk(2, dim=1)
 
     noise = _LearntNoise(features, log_std.clone(), bias)
-    of_mean, of_log_std = None, None
+    of_mean = of_log_std = None
     for x, y in pairs(data):  # one pass: the data may be a generator
-        one = statistics((x, y), features=features, noise_std=noise, bias=bias)
-        other = statistics((x, y), features=features, bias=bias)
-        of_mean = one if of_mean is None else of_mean + one
-        of_log_std = other if of_log_std is None else of_log_std + other
+        phi = evaluate("features", features, x, "x")
+        _checks.matrix("data: y", y)
+        if y.shape != (len(phi), mean.shape[1]):
+            raise ValueError(f"data: y: expected shape {(len(phi), mean.shape[1])}, got {tuple(y.shape)}")
+        std = point_std(noise, x, *y.shape)
+        of_mean, of_log_std = of_mean or Sums(phi, y, std, bias), of_log_std or Sums(phi, y, None, bias)
+        of_mean.add(phi, y.detach(), std)
+        of_log_std.add(phi, y.detach(), None)
     common = {"prior_precision": prior_precision, "features": features}
-    mean_head = posterior(of_mean, weights=mean, noise_at=noise, **common)
-    return MeanNoisePosterior(mean_head, posterior(of_log_std, noise_std=math.sqrt(0.5), weights=log_std, **common))
+    mean_head = posterior(of_mean.result(), weights=mean, noise_at=noise, **common)
+    return MeanNoisePosterior(
+        mean_head, posterior(of_log_std.result(), noise_std=math.sqrt(0.5), weights=log_std, **common)
+    )
 
 
 def _split(net: nn.Module) -> tuple[Function, Tensor]:

@@ -79,7 +79,7 @@ class Posterior:
         At the posterior mean it is exact for these features. At given weights it is what Laplace's method says there;
         it is lower, by half the squared distance to the posterior mean in units of the posterior.
 
-        Raises ValueError where y is so far from zero, in noise stds, that float64 loses the residuals.
+        Raises ValueError where float64 loses the residuals: y too far from zero in noise stds, or huge weights.
 
         Source: MacKay (1992), Bayesian interpolation, section 4; Daxberger et al. (2021), equation 7.
         """
@@ -91,11 +91,11 @@ class Posterior:
         log_prior = 0.5 * k * self.prior_precision.log().sum() - 0.5 * pull
         log_det = 2 * self.factor.diagonal(dim1=1, dim2=2).log().sum(1)
         value = (log_likelihood + log_prior - 0.5 * log_det.expand(k).sum()).item()
-        lost = torch.finfo(torch.float64).eps * (sums.square / variance).sum().item()
+        lost = torch.finfo(torch.float64).eps * self._cancelled()
         if lost > max(0.01, 1e-6 * abs(value)):
             raise ValueError(
-                f"log_evidence: y is so far from zero, in noise stds, that rounding costs {lost:.1g} nats; subtract "
-                "the mean of y, or look at noise_std"
+                f"log_evidence: rounding may cost {lost:.1g} nats: y is too far from zero in noise stds, or features "
+                "are collinear; subtract the mean of y, standardise the features, or look at noise_std"
             )
         return value
 
@@ -105,13 +105,20 @@ class Posterior:
         gamma, the effective number of parameters, is how many weights the data have fixed: p - trace(T P^-1).
         """
         sums, w, k = self.statistics, self.mean, self.mean.shape[1]
+        variance = self.noise_std[0] ** 2
+        pull = (self.prior_precision[:, None] * w**2).sum()
         fitted = torch.einsum("pj,jpq,qj->j", w, sums.gram.expand(k, -1, -1), w)
-        misfit = ((sums.square - 2 * (w * sums.cross).sum(0) + fitted) / self.noise_std[0] ** 2).sum()
+        misfit = ((sums.square - 2 * (w * sums.cross).sum(0) + fitted) / variance).sum()
         root = torch.diag(self.prior_precision.sqrt()).expand(len(self.factor), -1, -1)
         white = torch.linalg.solve_triangular(self.factor, root, upper=False)
         left_to_prior = white.square().sum((1, 2)).expand(k).sum()
-        pull = (self.prior_precision[:, None] * w**2).sum()
         return pull.item(), misfit.item(), (w.numel() - left_to_prior).item()
+
+    def _cancelled(self) -> float:
+        """The size of what cancels in the misfit, in units of the noise variance."""
+        sums, w = self.statistics, self.mean.abs()
+        fitted = torch.einsum("pj,jpq,qj->j", w, sums.gram.abs().expand(w.shape[1], -1, -1), w)
+        return ((sums.square + 2 * (w * sums.cross.abs()).sum(0) + fitted) / self.noise_std[0] ** 2).sum().item()
 
     def predict(self, x: Tensor, *, noise_std: _checks.Scalar | None = None) -> Predictive:
         r"""Mean, noise and epistemic std at x, in float64, each (n, k).
@@ -124,7 +131,9 @@ class Posterior:
         """
         phi = self._phi(x)
         s = torch.cat([self._whitened(part).square().sum(1).sqrt().T for part in phi.split(_CHUNK)])
-        return Predictive(phi @ self.mean, self._noise(noise_std, x, len(phi)), s.expand(-1, self.mean.shape[1]))
+        return Predictive(
+            phi @ self.mean, self._noise(noise_std, x, len(phi)), s.expand(-1, self.mean.shape[1]).clone()
+        )
 
     def joint_cov(self, x: Tensor) -> Float[Tensor, "k n n"]:
         r"""Covariance of the function between all pairs of points in x, for each output; noise not included.
@@ -132,7 +141,7 @@ class Posterior:
         .. math:: \mathrm{cov}\big(f(x), f(x')\big) = \phi(x)^\top P^{-1} \phi(x')
         """
         white = self._whitened(self._phi(x))
-        return (white.mT @ white).expand(self.mean.shape[1], -1, -1)
+        return (white.mT @ white).expand(self.mean.shape[1], -1, -1).clone()
 
     def sample_weights(self, count: int, generator: torch.Generator) -> Float[Tensor, "{count} p k"]:
         r"""Draws of the weights: :math:`m + L^{-\top} \varepsilon`, where :math:`L L^\top = P`.
@@ -140,7 +149,7 @@ class Posterior:
         Drawn on the CPU from `generator`, then moved, so that every device sees the same numbers.
         """
         shape = (_checks.count("count", count), *self.mean.shape)
-        noise = torch.randn(shape, generator=_checks.cpu_generator(generator), dtype=torch.float64)
+        noise = torch.randn(shape, generator=_checks.cpu_generator(generator), dtype=torch.float64, device="cpu")
         noise = noise.to(self.mean.device).permute(2, 1, 0)  # outputs first, draws last
         factor = self.factor.expand(shape[2], -1, -1)
         return self.mean + torch.linalg.solve_triangular(factor.mT, noise, upper=True).permute(2, 1, 0)
@@ -155,6 +164,8 @@ class Posterior:
         width = len(self.mean) - self.statistics.bias
         if phi.shape[1] != width:
             raise ValueError(f"phi: expected shape (n, {width}), got {tuple(phi.shape)}; the ones are added here")
+        if isinstance(x, Tensor) and x.ndim and len(phi) != len(x):
+            raise ValueError(f"features(x): expected a row for each of {len(x)} points, got {len(phi)}")
         if phi.device != self.mean.device:
             raise ValueError(f"phi is on {phi.device} but the posterior is on {self.mean.device}: move x with .to(...)")
         _checks.finite("phi", phi)

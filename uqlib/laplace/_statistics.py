@@ -42,6 +42,9 @@ class Statistics:
             raise ValueError(f"statistics: sums over {self._kind()} and over {other._kind()} cannot be added")
         return self._unpacked(self._packed() + other._packed())
 
+    def __radd__(self, other: object) -> "Statistics":  # sum([a, b]) starts at 0
+        return self if isinstance(other, int) and other == 0 else self.__add__(other)
+
     def __repr__(self) -> str:  # stored outputs stay free of tensors
         return f"Statistics(points={self.points}, {self._kind()})"
 
@@ -85,6 +88,8 @@ def statistics(
     Everything is cast to float64 before it is multiplied. Raises TypeError or ValueError for shapes that do not fit,
     no data, values that are not finite, and a noise std that is not above zero.
     """
+    if not isinstance(bias, bool):
+        raise TypeError(f"bias: expected True or False, got {bias!r}")
     if isinstance(noise_std, Tensor) and not is_pair(data):
         raise TypeError("noise_std: for batches, one std for each point must be a function of x, not a tensor")
     sums = None
@@ -96,13 +101,13 @@ def statistics(
         if phi.device != y.device:
             raise ValueError(f"data: phi is on {phi.device} but y is on {y.device}: move one with .to(...)")
         std = noise_std if noise_std is None else point_std(noise_std, x, len(y), y.shape[1])
-        sums = sums or _Sums(phi, y, std, bias)
+        sums = sums or Sums(phi, y, std, bias)
         sums.add(phi.detach(), y.detach(), std)
     return sums.result()
 
 
-class _Sums:
-    """One matrix A = [phi, 1, y], filled row by row; A^T A holds every sum."""
+class Sums:
+    """One matrix A = [phi, 1, y], filled row by row; A^T A holds every sum. For this package; `statistics` checks."""
 
     def __init__(self, phi: Tensor, y: Tensor, std: Tensor | None, bias: bool) -> None:
         self.features, self.outputs, self.bias, self.per_point = phi.shape[1], y.shape[1], bias, std is not None
@@ -170,8 +175,8 @@ def all_reduce(part: Statistics, group: object = None) -> Statistics:
     """The sum of the statistics of all processes of a `torch.distributed` group, the same on each of them.
 
     Each process calls `statistics` on its own share of the points and hands the result to this function: one
-    all-reduce of one vector. The process group must be initialised. Raises ValueError on every process if the parts
-    are not of one kind.
+    all-reduce of one vector. The process group must be initialised, and each process needs at least one point. Raises
+    ValueError on every process if the parts are not of one kind.
     """
     import torch.distributed as dist  # no other function needs it
 
