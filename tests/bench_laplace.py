@@ -80,7 +80,7 @@ def by_hessian(phi, y):
 
 
 def row(values):
-    return "".join(f"{'-' if v is None else v:>13}" for v in values)
+    return "".join(f"{'-' if v is None else v:>15}" for v in values)
 
 
 def main():
