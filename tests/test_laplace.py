@@ -618,6 +618,15 @@ def test_mean_noise_reads_a_generator_once_and_takes_several_outputs():
     assert whole.predict(at).mean.shape == (5, 2) and len(whole.mean_head.factor) == 2
 
 
+def test_mean_and_noise_compute_the_features_of_a_batch_once(monkeypatch):
+    net = models.MLP(1, (4,), 2, generator=runtime.seed(0))
+    x = torch.linspace(-1, 1, 30)[:, None]
+    calls, real = [], net.features
+    monkeypatch.setattr(net, "features", lambda x: calls.append(len(x)) or real(x))
+    laplace.fit_mean_noise(net, zip(x.split(10), x.split(10), strict=True))
+    assert calls == [10, 10, 10]
+
+
 def test_head_without_bias():
     net = models.MLP(2, (5,), 3, generator=runtime.seed(0))
     with torch.random.fork_rng():
@@ -773,6 +782,10 @@ def test_a_spectrally_normed_head_in_training_mode_is_refused_unread():
 # ---- what is refused
 
 
+def _two_outputs():
+    return models.MLP(3, (2,), 2, generator=runtime.seed(0))
+
+
 def _per_point(phi, y, columns):
     return laplace.statistics((phi, y), noise_std=torch.ones(len(phi), columns))
 
@@ -843,6 +856,8 @@ def _per_point(phi, y, columns):
         (lambda p, y: laplace.maximise_evidence(laplace.fit((p, y), noise_std=1.0), noise_std=0.3), "True .tune it"),
         (lambda p, y: laplace.posterior(laplace.statistics((p, y)), features=3), "features: expected a function of x"),
         (lambda p, y: laplace.fit((p, y), noise_std=1.0, features=lambda x: p).predict(p[:7]), "a row for each of 7"),
+        (lambda p, y: laplace.fit_mean_noise(_two_outputs(), (p, y)), r"y: expected shape \(40, 1\), got \(40, 2\)"),
+        (lambda p, y: laplace.fit_mean_noise(_two_outputs(), (p, y[:-1, :1])), r"y has shape \(39, 1\): rows pair up"),
         (lambda p, y: laplace.all_reduce(3), "expected laplace.Statistics, got int"),
         (lambda p, y: laplace.fit_mean_noise(models.MLP(3, (2,), 1, generator=runtime.seed(0)), (p, y)), "2k outputs"),
     ],

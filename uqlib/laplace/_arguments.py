@@ -29,10 +29,15 @@ def point_std(noise_std: Tensor | Function, x: object, points: int, outputs: int
     std = _checks.matrix(name, noise_std) if name == "noise_std" else evaluate("noise_std", noise_std, x, name)
     if std.shape not in ((points, 1), (points, outputs)):
         raise ValueError(f"{name}: expected shape {(points, 1)} or {(points, outputs)}, got {tuple(std.shape)}")
+    return above_zero(name, std).to(torch.float64, copy=True)
+
+
+def above_zero(name: str, std: Tensor) -> Tensor:
+    """A std without gradient, if every entry is finite and above zero."""
     _checks.finite(name, std)
     if not (std > 0).all():
         raise ValueError(f"{name}: expected every std above 0, got {std.min().item():g}; is this a log std?")
-    return std.detach().to(torch.float64, copy=True)
+    return std.detach()
 
 
 def is_pair(data: object) -> bool:
@@ -54,6 +59,15 @@ def pairs(data: Batches) -> Iterator[tuple[Tensor, Tensor]]:
         yield batch
     if number is None:
         raise ValueError("data: expected at least one batch, got none; a generator is empty when used twice")
+
+
+def rows_pair_up(phi: Tensor, y: Tensor) -> None:
+    """Refuse a y that is no matrix, has another number of rows than phi, or is elsewhere."""
+    _checks.matrix("data: y", y)
+    if len(phi) != len(y):
+        raise ValueError(f"data: phi has shape {tuple(phi.shape)} but y has shape {tuple(y.shape)}: rows pair up")
+    if phi.device != y.device:
+        raise ValueError(f"data: phi is on {phi.device} but y is on {y.device}: move one with .to(...)")
 
 
 def with_bias(phi: Tensor, bias: bool) -> Tensor:
@@ -92,10 +106,7 @@ def common_noise(noise_std: _checks.Scalar, row: Tensor) -> Tensor:
     _checks.matrix("noise_std", noise_std)
     if noise_std.shape not in ((1, 1), row.shape):
         raise ValueError(f"noise_std: expected a number or shape {tuple(row.shape)}, got {tuple(noise_std.shape)}")
-    _checks.finite("noise_std", noise_std)
-    if not (noise_std > 0).all():
-        raise ValueError(f"noise_std: expected every std above 0, got {noise_std.min().item():g}; is this a log std?")
-    for value in noise_std.flatten().tolist():
+    for value in above_zero("noise_std", noise_std).flatten().tolist():
         moderate("noise_std", value)
     return noise_std.detach().to(row, copy=True).expand_as(row)
 

@@ -99,15 +99,13 @@ def _along_eigenvectors(posterior: Posterior) -> tuple[Callable[[Tensor, Tensor]
     """
     sums, k = posterior.statistics, posterior.mean.shape[1]
     noise, prior = (part.detach().cpu().clone() for part in (posterior.noise_std[0], posterior.prior_precision))
-    gram, cross, square, w = (p.detach().cpu().clone() for p in (sums.gram, sums.cross, sums.square, posterior.mean))
+    gram, cross, square = (part.detach().cpu().clone() for part in (sums.gram, sums.cross, sums.square))
     eigenvalues, explained, lost = _directions(gram, cross, prior.sqrt())
     rest = square - explained.sum(-1)
     rest = (torch.where(rest > lost + 10 * _EPS * square, rest, 0.0) / noise**2).sum()
     eigenvalues, explained = eigenvalues / noise[:, None] ** 2, explained / noise[:, None] ** 2
-    fitted = torch.einsum("pj,jpq,qj->j", w, gram.expand(k, -1, -1), w)
-    residual = ((square - 2 * (w * cross).sum(0) + fitted) / noise**2).sum()
-    penalty = (prior[:, None] * w**2).sum()
-    count, weights = sums.points * k, w.numel()
+    penalty, residual, _ = posterior._balance()
+    count, weights = sums.points * k, posterior.mean.numel()
 
     def value(log_tau: Tensor, log_sigma: Tensor) -> Tensor:
         t, s = log_tau[..., None, None], log_sigma[..., None, None]
@@ -119,7 +117,7 @@ def _along_eigenvectors(posterior: Posterior) -> tuple[Callable[[Tensor, Tensor]
             misfit = rest * torch.exp(-2 * log_sigma) + withheld
         return 0.5 * (weights * log_tau - misfit - pivots.log().sum((-2, -1))) - count * log_sigma
 
-    total = max((square / noise**2).sum().item(), residual.item() if posterior.at_given_weights else 0.0)
+    total = max((square / noise**2).sum().item(), residual if posterior.at_given_weights else 0.0)
     return value, 0.5 * math.log(total / count), math.log(max(eigenvalues.max().item(), 1e-300))
 
 

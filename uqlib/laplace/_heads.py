@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from uqlib import _checks
-from uqlib.laplace._arguments import Batches, Function, Precision, evaluate, pairs, point_std, with_bias
+from uqlib.laplace._arguments import Batches, Function, Precision, evaluate, pairs, point_std, rows_pair_up, with_bias
 from uqlib.laplace._fitting import fit, posterior
 from uqlib.laplace._posterior import Posterior
 from uqlib.laplace._statistics import Sums
@@ -57,9 +57,10 @@ class _LearntNoise:
     bias: bool
 
     def __call__(self, x: Tensor) -> Tensor:
-        return torch.exp(
-            with_bias(evaluate("features", self.features, x, "x").to(torch.float64), self.bias) @ self.log_std
-        )
+        return self.at(evaluate("features", self.features, x, "x"))
+
+    def at(self, phi: Tensor) -> Tensor:
+        return torch.exp(with_bias(phi.to(torch.float64), self.bias) @ self.log_std)
 
 
 def fit_head(
@@ -105,13 +106,13 @@ def fit_mean_noise(net: nn.Module, data: Batches, *, prior_precision: Precision 
     of_mean = of_log_std = None
     for x, y in pairs(data):  # one pass: the data may be a generator
         phi = evaluate("features", features, x, "x")
-        _checks.matrix("data: y", y)
-        if y.shape != (len(phi), mean.shape[1]):
+        rows_pair_up(phi, y)
+        if y.shape[1] != mean.shape[1]:
             raise ValueError(f"data: y: expected shape {(len(phi), mean.shape[1])}, got {tuple(y.shape)}")
-        std = point_std(noise, x, *y.shape)
+        std = point_std(noise.at(phi), x, *y.shape)
         of_mean, of_log_std = of_mean or Sums(phi, y, std, bias), of_log_std or Sums(phi, y, None, bias)
-        of_mean.add(phi, y.detach(), std)
-        of_log_std.add(phi, y.detach(), None)
+        of_mean.add(phi, y, std)
+        of_log_std.add(phi, y, None)
     common = {"prior_precision": prior_precision, "features": features}
     mean_head = posterior(of_mean.result(), weights=mean, noise_at=noise, **common)
     return MeanNoisePosterior(

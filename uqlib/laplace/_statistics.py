@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from uqlib import _checks
-from uqlib.laplace._arguments import Batches, Function, evaluate, is_pair, pairs, point_std
+from uqlib.laplace._arguments import Batches, Function, evaluate, is_pair, pairs, point_std, rows_pair_up
 
 _ROWS = 4096  # gathered before each product: enough to be fast, few enough to stay in a processor's cache
 
@@ -95,14 +95,10 @@ def statistics(
     sums = None
     for x, y in pairs(data):
         phi = evaluate("features", features, x, "data: x")
-        _checks.matrix("data: y", y)
-        if len(phi) != len(y):
-            raise ValueError(f"data: phi has shape {tuple(phi.shape)} but y has shape {tuple(y.shape)}: rows pair up")
-        if phi.device != y.device:
-            raise ValueError(f"data: phi is on {phi.device} but y is on {y.device}: move one with .to(...)")
+        rows_pair_up(phi, y)
         std = noise_std if noise_std is None else point_std(noise_std, x, len(y), y.shape[1])
         sums = sums or Sums(phi, y, std, bias)
-        sums.add(phi.detach(), y.detach(), std)
+        sums.add(phi, y, std)
     return sums.result()
 
 
@@ -131,8 +127,8 @@ class Sums:
         while start < len(phi):
             stop = min(len(phi), start + _ROWS - self.filled)
             here = slice(self.filled, self.filled + stop - start)
-            self.rows[here, : self.features] = phi[start:stop]
-            self.rows[here, self.features + self.bias :] = y[start:stop]
+            self.rows[here, : self.features] = phi[start:stop].detach()
+            self.rows[here, self.features + self.bias :] = y[start:stop].detach()
             if std is not None:
                 self.std[here] = std[start:stop]
             self.filled, start = here.stop, stop
