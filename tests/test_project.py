@@ -22,7 +22,7 @@ LAYERS = [
     {"_checks", "_files", "runtime"},
     {"predictive", "datasets", "losses", "_optimise", "pages"},
     {"models", "training", "plotting", "figures", "laplace._arguments", "laplace._factor"},
-    {"laplace._statistics"},
+    {"laplace._statistics", "flows"},
     {"laplace._posterior"},
     {"laplace._fitting"},
     {"laplace._evidence", "laplace._heads"},
@@ -50,19 +50,20 @@ def test_imports_go_downwards():
 
 def lines_of_code(tree):
     """Lines without docstrings, comments and blanks."""
+    docstrings = 0
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         first = body[0] if isinstance(body, list) and body else None
         if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-            first.value.value = ""
-    return sum(bool(line.strip()) for line in ast.unparse(tree).splitlines())
+            first.value.value, docstrings = "", docstrings + 1
+    return sum(bool(line.strip()) for line in ast.unparse(tree).splitlines()) - docstrings
 
 
 def test_modules_stay_small():
-    for name in MODULES:
-        assert len(PATHS[name].read_text().splitlines()) <= 200, name
-    core = [tree for name, tree in MODULES.items() if name not in ("commands", "__main__", "pages")]
-    assert sum(lines_of_code(tree) for tree in core) < 1500
+    lines = {name: lines_of_code(ast.parse(path.read_text())) for name, path in PATHS.items()}
+    assert max(lines.values()) <= 150, lines
+    assert sum(n for name, n in lines.items() if name not in ("commands", "__main__", "pages")) < 1500, lines
+    assert max(len(path.read_text().splitlines()) for path in PATHS.values()) <= 225
 
 
 def test_import_changes_nothing_and_loads_no_pyplot():
@@ -72,7 +73,7 @@ before = (torch.get_default_dtype(), torch.get_num_threads(), torch.get_rng_stat
           matplotlib.rcParams.copy(), numpy.random.get_state()[1].tolist(), random.getstate(),
           dict(os.environ), torch.is_grad_enabled())
 import uqlib
-from uqlib import Predictive, datasets, figures, laplace, losses, models, plotting, predictive, runtime, training
+from uqlib import Predictive, datasets, figures, flows, laplace, losses, models, plotting, predictive, runtime, training
 after = (torch.get_default_dtype(), torch.get_num_threads(), torch.get_rng_state().tolist(),
           matplotlib.rcParams.copy(), numpy.random.get_state()[1].tolist(), random.getstate(),
           dict(os.environ), torch.is_grad_enabled())

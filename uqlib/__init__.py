@@ -8,7 +8,18 @@ nothing: each module is loaded when it is first asked for, so the command line a
 import importlib
 
 __version__ = "0.1.0"
-_MODULES = ("datasets", "figures", "laplace", "losses", "models", "plotting", "predictive", "runtime", "training")
+_MODULES = (
+    "datasets",
+    "figures",
+    "flows",
+    "laplace",
+    "losses",
+    "models",
+    "plotting",
+    "predictive",
+    "runtime",
+    "training",
+)
 __all__ = ["Predictive", "__version__", *_MODULES]
 
 

@@ -25,6 +25,14 @@ def matrix(name: str, value: object) -> Tensor:
     return value
 
 
+def points(name: str, x: object, d: int, weight: Tensor) -> Tensor:
+    """Return x if it has shape (n, d) and is of the kind of the weight that it will meet."""
+    if matrix(name, x).shape[1] != d:
+        raise ValueError(f"{name}: expected shape (n, {d}), got {tuple(x.shape)}")
+    same_kind(name, x, "the net", weight)
+    return x
+
+
 def column(name: str, value: object) -> Tensor:
     """Return `value` if it is a finite floating tensor of shape (n, 1)."""
     matrix(name, value)
@@ -110,6 +118,20 @@ def positive_number(name: str, value: object) -> float:
     if not 0 < number < math.inf:
         raise ValueError(f"{name}: expected a finite number above 0, got {value}")
     return number
+
+
+def spread(name: str, x: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and std (with 1/n) of each column of x, both (1, d), if no column is constant."""
+    finite(name, x)
+    if len(x) < 2:
+        raise ValueError(f"{name}: expected at least 2 points, got 1, whose std is 0; give a large, typical sample")
+    # Compared by range: the std of a constant column is a few roundings, not zero.
+    constant = x.amax(0) - x.amin(0) <= 8 * torch.finfo(x.dtype).eps * x.abs().amax(0)
+    if constant.any():
+        where = int(torch.nonzero(constant)[0])
+        raise ValueError(f"{name}: column {where} is constant, so nothing can be divided by its std; leave it out")
+    x = x.detach()
+    return x.mean(0, keepdim=True), x.std(0, correction=0, keepdim=True)
 
 
 def count(name: str, value: object) -> int:

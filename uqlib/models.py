@@ -46,10 +46,7 @@ class MLP(nn.Module):
     def features(self, x: Float[Tensor, "n d"]) -> Float[Tensor, "n width"]:
         """The activations of the last hidden layer at x, (n, width); x itself if there is no hidden layer."""
         inputs = (self.hidden[0] if self.hidden else self.head).in_features
-        _checks.matrix("x", x)
-        if x.shape[1] != inputs:
-            raise ValueError(f"x: expected shape (n, {inputs}), got {tuple(x.shape)}")
-        _checks.same_kind("x", x, "the net", self.head.weight)
+        _checks.points("x", x, inputs, self.head.weight)
         for layer in self.hidden:
             x = self.activation(layer(x))
         return x
@@ -57,6 +54,28 @@ class MLP(nn.Module):
     def forward(self, x: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
         """The outputs at x, (n, k)."""
         return self.head(self.features(x))
+
+
+class Standardise(nn.Module):
+    r"""Inputs with mean 0 and std 1 as the first layer of a net: :math:`x \mapsto (x - m) / s`, column by column.
+
+    `mean` m and `std` s (with 1/n), both (1, d), are taken from the training inputs x, (n, d), in their units. They
+    are buffers: saved with the weights, moved with the net, not trained. Write
+    `torch.nn.Sequential(Standardise(x), net)`, and raw inputs are right from then on.
+
+    Raises ValueError for a single point, values that are not finite, or a constant column, which is named.
+    """
+
+    def __init__(self, x: Float[Tensor, "n d"]) -> None:
+        super().__init__()
+        mean, std = _checks.spread("x", _checks.matrix("x", x))
+        self.register_buffer("mean", mean)
+        self.register_buffer("std", std)
+
+    def forward(self, x: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
+        """The standardised inputs, (n, d)."""
+        _checks.points("x", x, self.mean.shape[1], self.mean)
+        return (x - self.mean) / self.std
 
 
 class LearntNoise(nn.Module):
