@@ -248,3 +248,23 @@ def test_heatmap_fits_and_zero_has_the_colour_of_the_page(theme):
     assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == names[::2]
     with pytest.raises(ValueError, match="one row for each name"):
         figures.build(lambda ax: plotting.heatmap(ax, torch.eye(3), names, limit=1.0))
+
+
+@pytest.mark.parametrize("theme", figures.PALETTE)
+def test_cloud_counts_points_and_fades_into_the_page(theme):
+    places = torch.tensor([[0.25, 0.25]] * 3 + [[0.75, 0.75]] + [[9.0, 9.0]])
+    figure = figures.build(
+        lambda ax: plotting.cloud(ax, places, xlim=(0, 1), ylim=(0, 1), bins=2), theme=theme, width="half"
+    )
+    (squares,) = figure.axes[0].collections
+    counts = squares.get_array()
+    assert counts.filled(0).tolist() == [[3, 0], [0, 1]]
+    assert counts.mask.tolist() == [[False, True], [True, False]]  # an empty square is not drawn
+    colours = squares.to_rgba(counts)
+    assert colours[0, 0, 3] > colours[1, 1, 3] > 0
+
+
+@pytest.mark.bad_input
+def test_cloud_refuses_what_are_no_points_in_the_plane():
+    with pytest.raises(ValueError, match=r"shape \(n, 2\)"):
+        figures.build(lambda ax: plotting.cloud(ax, torch.zeros(2, 5), xlim=(0, 1), ylim=(0, 1)))

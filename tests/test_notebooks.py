@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 import uqlib
-from uqlib import datasets, figures, flows, laplace, losses, models, plotting, predictive, runtime, training
+from uqlib import datasets, figures, flows, laplace, losses, metrics, models, plotting, predictive, runtime, training
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
 HEADINGS = ["Question", "Idea", "Where it breaks", "Takeaway", "Exercises", "References"]
-MODULES = (datasets, figures, flows, laplace, losses, models, plotting, predictive, runtime, training)
+MODULES = (datasets, figures, flows, laplace, losses, metrics, models, plotting, predictive, runtime, training)
 EXPORTED = set(uqlib.__all__) | {name for module in MODULES for name in vars(module) if name[0] != "_"}
 
 

@@ -14,6 +14,7 @@ _MODULES = (
     "flows",
     "laplace",
     "losses",
+    "metrics",
     "models",
     "plotting",
     "predictive",

@@ -15,6 +15,7 @@ from torch import Tensor
 from uqlib.predictive import Predictive
 
 COLOURS = {"total": "C0", "aleatoric": "C1", "epistemic": "C2"}
+_Range = tuple[float | int, float | int]
 _LINES = {"total": ":", "aleatoric": "-", "epistemic": "--"}
 
 
@@ -119,6 +120,26 @@ def heatmap(ax: Axes, matrix: Float[Tensor, "p p"], names: Sequence[str], *, lim
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_ticks([i + 0.5 for i in range(0, len(names), 2)], names[::2], rotation=0)
         axis.set_tick_params(length=0)
+
+
+def cloud(
+    ax: Axes,
+    points: Float[Tensor, "n 2"],
+    *,
+    xlim: _Range,
+    ylim: _Range,
+    bins: int = 45,
+) -> None:
+    """Draw many points in the plane, (n, 2), as a two-dimensional histogram that fades into the page."""
+    import seaborn  # takes a second to import, and few notebooks need it
+
+    if not isinstance(points, Tensor) or points.ndim != 2 or points.shape[1] != 2 or not len(points):
+        raise ValueError("points: expected a tensor of shape (n, 2)")
+    fading = [mpl.colors.to_rgba(COLOURS["epistemic"], alpha) for alpha in (0.1, 1.0)]
+    colours = mpl.colors.LinearSegmentedColormap.from_list("fading", fading)
+    across, up = points.detach().cpu().T.numpy()
+    seaborn.histplot(x=across, y=up, ax=ax, bins=bins, binrange=(xlim, ylim), cmap=colours, thresh=0)
+    ax.set(xlim=xlim, ylim=ylim)
 
 
 def end_label(ax: Axes, x: float, y: float, text: str, *, colour: str | None = None) -> None:
