@@ -120,3 +120,31 @@ def test_refuses_targets_that_would_broadcast():
             call(torch.zeros(1, 3))
     with pytest.raises(ValueError, match="total std is 0 at 3 entries"):
         Predictive(COLUMN, 0.0).log_prob(COLUMN)
+
+
+def test_rescale_is_the_prediction_in_other_units():
+    generator = runtime.seed(0)
+    mean, y = torch.randn(6, 2, generator=generator), torch.randn(6, 2, generator=generator)
+    told = Predictive(mean, 0.3, 0.2)
+    shift, scale = torch.tensor([[5.0, -1.0]]), torch.tensor([[48.3, 0.01]])
+    moved = told.rescale(shift=shift, scale=scale)
+    torch.testing.assert_close(moved.log_prob(scale * y + shift), told.log_prob(y) - scale.log())
+    torch.testing.assert_close(moved.total_std**2, told.total_std**2 * scale**2)
+    torch.testing.assert_close(moved.epistemic_std / moved.aleatoric_std, told.epistemic_std / told.aleatoric_std)
+    assert moved.coverage(scale * y + shift, 0.5) == told.coverage(y, 0.5)
+    torch.testing.assert_close(told.rescale(shift=1, scale=2.0).mean, 2 * mean + 1)
+
+
+@pytest.mark.bad_input
+def test_rescale_refuses():
+    told = Predictive(torch.zeros(6, 2), 1.0)
+    for shift, scale, error, message in (
+        (0.0, 0.0, ValueError, "above 0"),
+        (0.0, torch.tensor([[1.0, -2.0]]), ValueError, "above 0"),
+        (torch.zeros(2), 1.0, ValueError, r"shape \(1, 2\)"),
+        (torch.zeros(6, 2), 1.0, ValueError, r"shape \(1, 2\)"),
+        (0.0, math.nan, ValueError, "finite"),
+        ("a", 1.0, TypeError, "number"),
+    ):
+        with pytest.raises(error, match=message):
+            told.rescale(shift=shift, scale=scale)

@@ -1,12 +1,11 @@
 """`fit` and `fit_ensemble` against torch's own Adam, loop by loop, and what they refuse."""
 
-import copy
 import math
 
 import pytest
 import torch
 
-from uqlib import datasets, losses, models, runtime, training
+from uqlib import _optimise, datasets, losses, models, runtime, training
 
 STEPS = 60
 
@@ -128,28 +127,18 @@ def test_fit_touches_no_gradient(data):
     assert all(p.grad is None for p in net.parameters())
 
 
-def test_ensemble_first_step_equals_separate_gradients(data):
-    """One step of Adam moves by lr * sign(gradient) up to eps, so compare gradients, through a plain vmap."""
+def test_ensemble_first_gradients_equal_separate_ones(data, monkeypatch):
+    """Read off where they enter Adam, whose first step keeps little but their signs."""
     nets = [build(seed) for seed in range(4)]
     apart = [torch.autograd.grad(nll(net, *data), list(net.parameters())) for net in nets]
-    stacked, _ = torch.func.stack_module_state(nets)
-    seen = {}
-
-    def spying(net, x, y):
-        seen.setdefault("first", {k: v for k, v in net.named_parameters()})
-        return nll(net, x, y)
-
-    training.fit_ensemble(spying, copy.deepcopy(nets), data, steps=1, lr=1e-2)
-    assert seen["first"].keys() == stacked.keys()
-    together = torch.vmap(torch.func.grad(lambda w: _call(nets[0], w, data)))(stacked)
+    seen = []
+    plain = _optimise.fused_adam
+    monkeypatch.setattr(_optimise, "fused_adam", lambda t, g, *rest, **k: (seen.append(g), plain(t, g, *rest, **k)))
+    training.fit_ensemble(nll, nets, data, steps=1, lr=1e-2)
+    (together,) = seen
     for m, gradients in enumerate(apart):
-        for name, gradient in zip(stacked, gradients, strict=True):
-            torch.testing.assert_close(together[name][m], gradient, rtol=0, atol=1e-12)
-
-
-def _call(net, weights, data):
-    mean, log_std = torch.func.functional_call(net, weights, (data[0],))
-    return losses.gaussian_nll(mean, data[1], log_std=log_std)
+        for stacked, gradient in zip(together, gradients, strict=True):
+            torch.testing.assert_close(stacked[m], gradient, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("shared", [True, False])
@@ -168,6 +157,64 @@ def test_ensemble_equals_separate_fits(data, shared):
         assert_same_weights(together[m], net, 1e-6)
         torch.testing.assert_close(history.train[:, m], alone.train, rtol=0, atol=1e-6)
         torch.testing.assert_close(history.held_out[:, m], alone.held_out, rtol=0, atol=1e-6)
+
+
+def test_each_member_has_its_own_order_and_sees_every_point_once_an_epoch():
+    x = torch.arange(10.0)[:, None]
+    nets = [build(seed) for seed in range(3)]
+    orders = _optimise.batches(10, 4, runtime.seed(5), members=3)
+    epochs = [torch.cat([next(orders) for _ in range(3)], 1) for _ in range(2)]
+    for epoch in epochs:
+        assert epoch.sort(1).values.tolist() == [list(range(10))] * 3
+        assert len({tuple(order) for order in epoch.tolist()}) == 3
+    assert not torch.equal(epochs[0], epochs[1])
+
+    history = training.fit_ensemble(nll, nets, (x, x), steps=6, lr=1e-2, batch_size=4, generator=runtime.seed(5))
+    for m in range(3):
+        alone, losses_alone = build(m), []
+        rows = iter([part[m] for epoch in epochs for part in epoch.split(4, 1)])
+
+        def loss(x, y, alone=alone, rows=rows, losses_alone=losses_alone):
+            row = next(rows)
+            value = nll(alone, x[row], y[row])
+            losses_alone.append(value.item())
+            return value
+
+        training.fit(loss, alone.parameters(), (x, x), steps=6, lr=1e-2)
+        assert_same_weights(nets[m], alone, 1e-10)
+        assert history.train[:, m].tolist() == pytest.approx(losses_alone, rel=1e-10)
+
+
+def test_anchored_decay_is_a_penalty_on_the_distance_from_the_start(data):
+    nets, starts = [build(seed) for seed in range(3)], [build(seed) for seed in range(3)]
+    training.fit_ensemble(nll, nets, data, steps=STEPS, lr=1e-2, weight_decay=0.3, anchored=True)
+    for m, start in enumerate(starts):
+        alone = build(m)
+
+        def loss(x, y, alone=alone, start=start):
+            pairs = zip(alone.parameters(), start.parameters(), strict=True)
+            return nll(alone, x, y) + 0.15 * sum(((w - a.detach()) ** 2).sum() for w, a in pairs)
+
+        training.fit(loss, alone.parameters(), data, steps=STEPS, lr=1e-2)
+        assert_same_weights(nets[m], alone, 1e-6)
+    with pytest.raises(ValueError, match="weight_decay"):
+        training.fit_ensemble(nll, nets, data, steps=5, lr=1e-2, anchored=True)
+
+
+def test_bootstrap_draws_whole_rows_with_replacement(data):
+    x, y = data
+    xs, ys = training.bootstrap(data, 200, runtime.seed(0))
+    assert xs.shape == (200, *x.shape) and ys.shape == (200, *y.shape)
+    place = {value.item(): i for i, value in enumerate(x[:, 0])}
+    rows = torch.tensor([[place[v.item()] for v in one[:, 0]] for one in xs])
+    assert torch.equal(ys, y[rows])
+    distinct = sum(len(set(one.tolist())) for one in rows) / (200 * len(x))
+    expected = 1 - (1 - 1 / len(x)) ** len(x)
+    assert distinct == pytest.approx(expected, abs=0.01)
+    counts = torch.bincount(rows.flatten(), minlength=len(x)).double()
+    assert (counts / 200 - 1).abs().max() < 5 / 200**0.5
+    with pytest.raises(ValueError, match="rows must pair up"):
+        training.bootstrap((x, y[:-1]), 3, runtime.seed(0))
 
 
 def test_progress_is_silent_here_and_in_pipes(data, capsys, monkeypatch):

@@ -81,6 +81,19 @@ def like(name: str, value: object, mean: Tensor) -> Tensor:
     return value.expand_as(mean) if value.ndim == 0 else value
 
 
+def row(name: str, value: object, mean: Tensor) -> Tensor:
+    """Return `value`, a number or a finite tensor of shape (1, k), as (1, k) for a mean of (n, k)."""
+    if isinstance(value, Tensor) and value.ndim:
+        if value.shape != (1, mean.shape[1]):
+            raise ValueError(f"{name}: expected a number or shape (1, {mean.shape[1]}), got {tuple(value.shape)}")
+        same_kind(name, value, "mean", mean)
+        one = value
+    else:
+        one = like(name, value, mean[:1])
+    finite(name, one)
+    return one
+
+
 def _representable(name: str, value: float, dtype: torch.dtype) -> float:
     """The number as a float, if the dtype can hold it: neither beyond its range nor rounded to zero."""
     limits = torch.finfo(dtype)

@@ -64,7 +64,7 @@ def pairs(name: str, data: Data, parameter: Tensor, members: int | None = None) 
 
 
 def adam(
-    tensors: list[Tensor], steps: int, lr: float, schedule: str, weight_decay: float
+    tensors: list[Tensor], steps: int, lr: float, schedule: str, weight_decay: float, anchored: bool = False
 ) -> tuple[int, Callable[[int, list[Tensor]], None]]:
     """Check the options; return the number of steps and `update(step, gradients)`, which moves the tensors in place.
 
@@ -76,6 +76,9 @@ def adam(
         raise ValueError(f"schedule: expected 'cosine' or 'constant', got {schedule!r}")
     if isinstance(weight_decay, bool) or not isinstance(weight_decay, int | float) or not 0 <= weight_decay < math.inf:
         raise ValueError(f"weight_decay: expected a finite number of at least 0, got {weight_decay!r}")
+    if anchored and weight_decay == 0:
+        raise ValueError("anchored: without a weight_decay nothing pulls to the anchors; give weight_decay=tau / n")
+    anchors = [t.detach().clone() for t in tensors] if anchored else []
     first, second = ([torch.zeros_like(t) for t in tensors] for _ in range(2))
     counts = [torch.zeros((), dtype=torch.float32, device=t.device) for t in tensors]
     constants = {"amsgrad": False, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "maximize": False}
@@ -83,6 +86,8 @@ def adam(
     def update(step: int, gradients: list[Tensor]) -> None:
         rate = 0.5 * lr * (1 + math.cos(math.pi * step / steps)) if schedule == "cosine" else lr
         with torch.no_grad():
+            if anchored:  # Adam adds weight_decay * w: together that pulls to the anchor
+                gradients = [g - weight_decay * anchor for g, anchor in zip(gradients, anchors, strict=True)]
             fused_adam(
                 tensors,
                 gradients,
@@ -114,8 +119,10 @@ def _laid_out_as(tensor: Tensor, gradient: Tensor) -> Tensor:
     return gradient if gradient.stride() == tensor.stride() else torch.empty_like(tensor).copy_(gradient)
 
 
-def batches(n: int, batch_size: int | None, generator: torch.Generator | None) -> Iterator[Tensor | None]:
-    """Row indices of each step for ever; None stands for all rows, without a copy."""
+def batches(
+    n: int, batch_size: int | None, generator: torch.Generator | None, members: int | None = None
+) -> Iterator[Tensor | None]:
+    """Row indices of each step for ever, (rows,) or (members, rows); None stands for all rows, without a copy."""
     if batch_size is None:
         while True:
             yield None
@@ -124,7 +131,8 @@ def batches(n: int, batch_size: int | None, generator: torch.Generator | None) -
         raise ValueError("generator: batch_size needs one to shuffle by; use generator=runtime.seed(0)")
     _checks.cpu_generator(generator)
     while True:
-        yield from torch.randperm(n, generator=generator).split(batch_size)
+        orders = torch.stack([torch.randperm(n, generator=generator) for _ in range(members or 1)])
+        yield from (orders if members else orders[0]).split(batch_size, -1)
 
 
 def finite_loss(value: object, step: int, steps: int, name: str = "loss") -> float:

@@ -99,6 +99,17 @@ class Predictive:
         low, high = self.interval(level)
         return ((low <= y) & (y <= high)).double().mean().item()
 
+    def rescale(self, *, shift: _checks.Scalar, scale: _checks.Scalar) -> "Predictive":
+        r"""The prediction of :math:`\text{scale}\cdot y + \text{shift}`: back to the units of y after standardising.
+
+        The mean is scaled and shifted, each std only scaled. Both are numbers or (1, k). The NLL rises by log scale
+        for each output. Raises TypeError or ValueError for another shape, or a scale that is not above zero.
+        """
+        shift, scale = (_checks.row(name, value, self.mean) for name, value in (("shift", shift), ("scale", scale)))
+        if (scale <= 0).any():
+            raise ValueError(f"scale: expected numbers above 0, got {scale.min().item():g}")
+        return Predictive(scale * self.mean + shift, scale * self.aleatoric_std, scale * self.epistemic_std)
+
     def sample(self, generator: torch.Generator) -> Float[Tensor, "n k"]:
         r"""One draw of y at every point, independent between points, shape (n, k), in the units of y.
 

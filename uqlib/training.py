@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from uqlib import _optimise
+from uqlib import _checks, _optimise
 
 Data = _optimise.Data
 
@@ -104,6 +104,9 @@ def fit_ensemble(
     lr: float,
     schedule: str = "cosine",
     weight_decay: float = 0.0,
+    anchored: bool = False,
+    batch_size: int | None = None,
+    generator: torch.Generator | None = None,
     held_out: Data | None = None,
 ) -> History:
     r"""Train M nets of one architecture in one vectorised pass, each as `fit` would, and write the weights back.
@@ -120,11 +123,19 @@ def fit_ensemble(
     models : sequence of nn.Module
         Own initial weights, same shapes, dtype and device. Changed in place once, at the end.
     data : (x, y)
-        (n, d) and (n, k) shared by all members, or (M, n, d) and (M, n, k) with one data set for each.
+        (n, d) and (n, k) shared by all members, or (M, n, d) and (M, n, k) with one data set for each: its own
+        `bootstrap`, or its own noise added to y.
+    anchored : bool
+        If true, the weight decay pulls each weight to where it started and not to zero, as the prior of randomised
+        MAP sampling does: draw the initial weights from the prior, and give y noise of the noise std.
+    batch_size, generator
+        As in `fit`; each member shuffles its own order.
     steps, lr, schedule, weight_decay, held_out
         As in `fit`; held-out data is shared or one set for each member, as above.
 
     Returns the history with shape (steps, M). Raises as `fit`, naming the member; on error no net is changed.
+
+    Source: Lakshminarayanan, Pritzel & Blundell (2017), algorithm 1; Pearce, Leibfried & Brintrup (2020), equation 9.
     """
     nets = list(models)
     if not nets:
@@ -144,7 +155,9 @@ def fit_ensemble(
     first = next(iter(stacked.values()))
     x, y = _optimise.pairs("data", data, first, members=len(nets))
     weights = list(stacked.values())
-    steps, update = _optimise.adam(weights, steps, lr, schedule, weight_decay)
+    steps, update = _optimise.adam(weights, steps, lr, schedule, weight_decay, anchored)
+    batches = _optimise.batches(x.shape[1], batch_size, generator, members=len(nets))
+    everyone = torch.arange(len(nets), device=x.device)[:, None]
     # `functional_call` swaps weights while forward runs, so the loss must run inside a forward.
     call = functools.partial(torch.func.functional_call, tie_weights=False)
     each = torch.vmap(lambda w, x, y: call(carrier, w, (x, y)), randomness="different")
@@ -158,7 +171,9 @@ def fit_ensemble(
         if held_out is not None:
             with torch.no_grad():
                 fresh[step] = _finite_losses(each(stacked, *held_out), step, steps, "held-out loss")
-        values = _finite_losses(each(stacked, x, y), step, steps, "loss")
+        rows = next(batches)
+        seen = (x, y) if rows is None else (x[everyone, rows], y[everyone, rows])
+        values = _finite_losses(each(stacked, *seen), step, steps, "loss")
         train[step] = values.detach()
         update(step, _optimise.gradients(values.sum(), weights))
     _optimise.check_weights(weights, steps)
@@ -167,6 +182,17 @@ def fit_ensemble(
             for name, parameter in mine.items():
                 parameter.copy_(stacked[f"net.{name}"][m])
     return History(train, fresh)
+
+
+def bootstrap(data: Data, members: int, generator: torch.Generator) -> Data:
+    """One resample for each member: n rows of (x, y) drawn with replacement, as (M, n, d) and (M, n, k).
+
+    Drawn on the CPU from `generator`. Raises TypeError or ValueError for data that cannot be right.
+    """
+    _checks.cpu_generator(generator)
+    x, y = _optimise.pairs("data", data, data[0])
+    rows = torch.randint(len(x), (_checks.count("members", members), len(x)), generator=generator).to(x.device)
+    return x[rows], y[rows]
 
 
 class _Carrier(nn.Module):
