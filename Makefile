@@ -18,7 +18,7 @@ endif
 NBVAL = $(RUN) -m pytest -q --nbval --nbval-current-env --nbval-cell-timeout 300 -n 2 --dist loadscope notebooks
 
 .DEFAULT_GOAL := help
-.PHONY: help notebooks test lint unit nbval refresh figures lab bench bench-peers clean check-active
+.PHONY: help notebooks test lint unit nbval refresh reference figures lab bench bench-peers clean check-active
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1|/' | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
@@ -41,6 +41,9 @@ nbval: $(READY) ## every notebook from a fresh kernel, its outputs compared
 
 refresh: $(READY) ## run the notebooks and renew their stored outputs in place (for maintainers)
 	@$(RUN) -m uqlib refresh
+
+reference: $(READY) ## compute the stored results in data/ anew; about ten minutes (for maintainers)
+	@$(RUN) data/make_reference.py
 
 figures: $(READY) ## export every figure to figures/: pdf, svg, png, light and dark
 	@$(RUN) -m uqlib figures

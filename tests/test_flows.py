@@ -189,6 +189,9 @@ def test_nothing_but_initialise_starts_an_actnorm():
 @pytest.mark.parametrize(
     ("sample", "message"),
     [
+        (POINTS * 1e-300, "column 0 is too large or too small"),
+        (POINTS * 1e200, "column 0 is too large or too small"),
+        (torch.cat([POINTS[:, :2], 0.1 + 3e-17 * POINTS[:, 2:]], 1), "column 2 is constant up to rounding"),
         (POINTS[:1], "at least 2 points"),
         (torch.cat([POINTS[:, :2], torch.full((50, 1), 0.1)], 1), "column 2 is constant"),
         (torch.where(POINTS[3, 1] == POINTS, math.nan, POINTS), "finite"),
@@ -213,7 +216,7 @@ def test_a_failure_deep_inside_changes_nothing():
     flow = flows.NormalizingFlow(flows.DiagonalGaussian(3), [flows.ActNorm(3), Flatten(), flows.ActNorm(3)])
     with pytest.raises(ValueError, match="column 0 is constant"):
         flow.initialise(POINTS)
-    assert not flow.layers[2].initialised
+    assert not flow.layers[2].initialised and not flow.layers[0].initialised
     assert (flow.layers[2].shift == 0).all()
 
 
@@ -245,11 +248,98 @@ def test_trains_towards_the_entropy():
     assert entropy - 0.05 < flow.forward_kld(x) < entropy + 0.05
 
 
-@pytest.mark.parametrize("mask", [(True, True), (False, False), (1, 0), ()])
+@pytest.mark.parametrize("mask", [(True, True), (False, False), (1, 0), (), None, {True, False}, "10"])
 @pytest.mark.bad_input
 def test_a_mask_that_couples_nothing_is_refused(mask):
-    with pytest.raises(ValueError, match="mask"):
+    with pytest.raises((TypeError, ValueError), match=r"mask: expected .* such as \(True, False\), got"):
         flows.AffineCoupling(mask, (8,), generator=runtime.seed(0))
+
+
+def test_a_mask_may_be_a_tensor():
+    layer = moved(flows.AffineCoupling(torch.tensor([True, False, True]), (8,), generator=runtime.seed(0)))
+    assert torch.equal(layer(POINTS)[0][:, [0, 2]], POINTS[:, [0, 2]])
+
+
+class Odd(torch.nn.Module):
+    """A layer that returns what it is told to."""
+
+    def __init__(self, pair):
+        super().__init__()
+        self.pair = pair
+
+    def forward(self, z):
+        return self.pair(z)
+
+    def inverse(self, x):
+        return self.pair(x)
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        lambda x: (x, torch.zeros(len(x), 1)),
+        lambda x: (x, torch.zeros(1, len(x))),
+        lambda x: (x, torch.zeros(())),
+        lambda x: (x, 0.0),
+        lambda x: (x[:1], torch.zeros(1)),
+        lambda x: x[:2],
+    ],
+)
+def test_a_layer_that_would_broadcast_is_refused(pair):
+    flow = flows.NormalizingFlow(flows.DiagonalGaussian(3), [Odd(pair)])
+    for use in (flow.log_prob, flow.forward):
+        with pytest.raises(ValueError, match=r"Odd\.\w+: expected the image \(3, 3\) and log det \(3,\), got"):
+            use(POINTS[:3])
+
+
+def test_a_base_that_does_not_sum_is_refused():
+    class Unsummed(flows.DiagonalGaussian):
+        def log_prob(self, z):
+            return -0.5 * z**2
+
+    with pytest.raises(ValueError, match=r"base\.log_prob: expected shape \(3,\), got \(3, 3\)"):
+        flows.NormalizingFlow(Unsummed(3), []).log_prob(POINTS[:3])
+
+
+@pytest.mark.bad_input
+def test_parts_that_make_no_flow_are_refused():
+    base, norm = flows.DiagonalGaussian(3), flows.ActNorm(3)
+    inner = flows.NormalizingFlow(base, [norm])
+    for given, layers, error in (
+        (None, [norm], TypeError), (torch.nn.Identity(), [norm], TypeError), (base, None, TypeError),
+        (base, norm, TypeError), (base, [torch.nn.Identity()], TypeError), (base, [inner], TypeError),
+        (base, [norm, norm], ValueError),
+    ):  # fmt: skip
+        with pytest.raises(error, match=r"base: expected|layers: "):
+            flows.NormalizingFlow(given, layers)
+
+
+def test_an_actnorm_inside_another_layer_is_named():
+    class Block(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm = flows.ActNorm(3)
+
+        def inverse(self, x):
+            return self.norm.inverse(x)
+
+    with pytest.raises(ValueError, match="inside another layer"):
+        flows.NormalizingFlow(flows.DiagonalGaussian(3), [Block()]).initialise(POINTS)
+
+
+def test_an_actnorm_added_later_can_be_started(flow):
+    longer = flows.NormalizingFlow(flow.base, [*flow.layers, flows.ActNorm(3)])
+    before = {name: value.clone() for name, value in flow.state_dict().items()}
+    longer.initialise(POINTS)
+    assert all(torch.equal(value, before[name]) for name, value in flow.state_dict().items())
+    torch.testing.assert_close(longer.layers[-1].inverse(POINTS)[0].mean(0), torch.zeros(3), rtol=0, atol=1e-12)
+
+
+def test_an_error_does_not_use_up_the_generator():
+    generator = runtime.seed(0)
+    with pytest.raises(RuntimeError, match="seen no data"):
+        some_flow().sample(5, generator)
+    assert torch.equal(generator.get_state(), runtime.seed(0).get_state())
 
 
 @pytest.mark.bad_input

@@ -18,7 +18,7 @@ def matrix(name: str, value: object) -> Tensor:
     if not value.is_floating_point():
         raise TypeError(f"{name}: expected a floating dtype, got {value.dtype}; use .to(torch.float64)")
     if value.ndim != 2:
-        cure = "; use [:, None] for one column" if value.ndim == 1 else ""
+        cure = "; use [:, None] for one column, [None] for one row" if value.ndim == 1 else ""
         raise ValueError(f"{name}: expected shape (n, k), got {tuple(value.shape)}{cure}")
     if value.numel() == 0:
         raise ValueError(f"{name}: expected at least one entry, got shape {tuple(value.shape)}")
@@ -138,13 +138,16 @@ def spread(name: str, x: Tensor) -> tuple[Tensor, Tensor]:
     finite(name, x)
     if len(x) < 2:
         raise ValueError(f"{name}: expected at least 2 points, got 1, whose std is 0; give a large, typical sample")
-    # Compared by range: the std of a constant column is a few roundings, not zero.
-    constant = x.amax(0) - x.amin(0) <= 8 * torch.finfo(x.dtype).eps * x.abs().amax(0)
-    if constant.any():
-        where = int(torch.nonzero(constant)[0])
-        raise ValueError(f"{name}: column {where} is constant, so nothing can be divided by its std; leave it out")
     x = x.detach()
-    return x.mean(0, keepdim=True), x.std(0, correction=0, keepdim=True)
+    mean, std = x.mean(0, keepdim=True), x.std(0, correction=0, keepdim=True)
+    limits, largest = torch.finfo(x.dtype), x.abs().amax(0, keepdim=True)
+    sound = torch.isfinite(std) & (std >= limits.smallest_normal) & torch.isfinite(1 / std)
+    beyond = (x.amax(0) > x.amin(0)) & ~sound[0]
+    flat = std[0] <= 8 * limits.eps * largest[0]  # the std of a constant column is a few roundings, not zero
+    for bad, fault in ((beyond, "too large or too small: rescale it"), (flat, "constant up to rounding: leave it out")):
+        if bad.any():
+            raise ValueError(f"{name}: column {int(torch.nonzero(bad)[0])} is {fault}")
+    return mean, std
 
 
 def count(name: str, value: object) -> int:

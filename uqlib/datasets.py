@@ -2,6 +2,7 @@
 
 import csv
 import hashlib
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,6 +82,10 @@ _TABLES = {
 }
 
 
+# file name: sha256; what `make reference` computed once, since it takes minutes
+_REFERENCES = {"calibration": "a4e89f98321cde0bcbc25abc3a4d747ad4e9d9ff36ff7b2298cb81fa61f73a4e"}
+
+
 def toy(name: str) -> Toy:
     r"""The toy problem `homoskedastic` or `heteroskedastic`, on [-1, 1], with
 
@@ -99,18 +104,21 @@ def load(name: str, *, device: torch.device | str = "cpu") -> Table:
     name (the known ones are listed) or a changed file, FileNotFoundError if the file is missing.
     """
     digest, target, unit = _lookup(name, _TABLES)
-    raw = (_folder() / f"{name}.csv").read_bytes()
-    found = hashlib.sha256(raw).hexdigest()
-    if found != digest:
-        cure = f"restore it: git checkout data/{name}.csv"
-        raise ValueError(f"data/{name}.csv is changed: sha256 {found[:12]}..., expected {digest[:12]}...; {cure}")
-    header, *rows = csv.reader(raw.decode().splitlines())
+    header, *rows = csv.reader(_read(f"{name}.csv", digest).splitlines())
     values = torch.tensor([[float(v) for v in row] for row in rows], dtype=torch.float64)
     column = header.index(target)
     values = values.to(dtype=torch.get_default_dtype(), device=device)
     inputs = [i for i in range(len(header)) if i != column]
     names = tuple(header[i] for i in inputs)
     return Table(name, values[:, inputs], values[:, [column]], names, target, unit)
+
+
+def reference(name: str) -> dict:
+    """The stored results `calibration` of `make reference`, as nested dictionaries and lists; data/README.md explains.
+
+    Raises as `load`.
+    """
+    return json.loads(_read(f"reference_{name}.json", _lookup(name, _REFERENCES)))
 
 
 def query_grid(x: Float[Tensor, "rows 1"], n: int = 301) -> Float[Tensor, "{n} 1"]:
@@ -125,6 +133,16 @@ def _lookup(name: str, known: dict):
     if not isinstance(name, str) or name not in known:
         raise ValueError(f"unknown name {name!r}: expected one of {', '.join(sorted(known))}")
     return known[name]
+
+
+def _read(file: str, digest: str) -> str:
+    """The text of a bundled file, if it is the one that the digest was taken of."""
+    raw = (_folder() / file).read_bytes()
+    found = hashlib.sha256(raw).hexdigest()
+    if found != digest:
+        cure = f"restore it: git checkout data/{file}"
+        raise ValueError(f"data/{file} is changed: sha256 {found[:12]}..., expected {digest[:12]}...; {cure}")
+    return raw.decode()
 
 
 def _folder() -> Path:

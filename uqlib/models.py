@@ -61,7 +61,7 @@ class Standardise(nn.Module):
 
     `mean` m and `std` s (with 1/n), both (1, d), are taken from the training inputs x, (n, d), in their units. They
     are buffers: saved with the weights, moved with the net, not trained. Write
-    `torch.nn.Sequential(Standardise(x), net)`, and raw inputs are right from then on.
+    `torch.nn.Sequential(Standardise(x), net)`, net with its noise if it has any, and raw inputs are right from then on.
 
     Raises ValueError for a single point, values that are not finite, or a constant column, which is named.
     """
@@ -87,7 +87,7 @@ class LearntNoise(nn.Module):
 
     def __init__(self, mean_net: MLP, initial_std: float = 1.0) -> None:
         super().__init__()
-        self.mean_net = mean_net
+        self.mean_net = _mlp("mean_net", mean_net)
         start = _checks.positive_number("initial_std", initial_std)
         self.log_std = nn.Parameter(torch.full_like(mean_net.head.bias[None, :], math.log(start)).detach())
 
@@ -105,7 +105,7 @@ class MeanNoiseNet(nn.Module):
 
     def __init__(self, net: MLP) -> None:
         super().__init__()
-        if net.head.out_features % 2:
+        if _mlp("net", net).head.out_features % 2:
             raise ValueError(f"net: expected 2k outputs (k means, k log stds), got {net.head.out_features}")
         self.net = net
 
@@ -132,6 +132,13 @@ def predict(net: nn.Module, x: Float[Tensor, "n d"], *, std: _checks.Scalar | No
             raise ValueError(f"std: this net {need}")
         std = std.detach() if isinstance(std, Tensor) else std
         return Predictive(output[0], output[1].exp()) if brings_noise else Predictive(output.detach(), std)
+
+
+def _mlp(name: str, net: object) -> nn.Module:
+    if not hasattr(net, "head"):
+        cure = "; put Standardise outermost: Sequential(Standardise(x), MeanNoiseNet(mlp))"
+        raise TypeError(f"{name}: expected a net with a head, such as MLP, got {type(net).__name__}{cure}")
+    return net
 
 
 def _linear(inputs: int, outputs: int, generator: torch.Generator) -> nn.Linear:

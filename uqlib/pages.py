@@ -13,6 +13,15 @@ _PIECES = re.compile(
 
 _FUNCTIONS = re.compile(r"<mi>(?:log|exp|min|max)</mi>(?!<mo|</mrow>)")
 
+# Browsers ignore mathvariant but for upright letters, so the letter itself must be the styled one.
+_STYLED = re.compile(r'<m[in] mathvariant="(double-struck|script)">(\w)</m[in]>')
+_LETTERS = {"double-struck": dict(zip("E1", "𝔼𝟙", strict=True)), "script": {"N": "𝒩"}}
+# Pages stand side by side in build/html; the README is two folders up.
+_LINKS = (
+    (re.compile(r"\]\((\d\d_\w+)\.ipynb\)"), r"](\1.html)"),
+    (re.compile(r"\]\(\.\./README\.md"), "](../../README.md"),
+)
+
 _TEMPLATE = """{%- extends 'lab/index.html.j2' -%}
 {%- block html_head_js -%}{%- endblock -%}
 {%- block html_head_js_mathjax -%}{%- endblock -%}
@@ -42,12 +51,15 @@ def to_html(notebook: object, title: str) -> str:
         display = match["display"] is not None
         mode = "block" if display else "inline"
         formula = latex2mathml.converter.convert(match["display"] or match["inline"], display=mode)
+        formula = _STYLED.sub(lambda m: f"<mi>{_LETTERS[m[1]].get(m[2], m[2])}</mi>", formula)
         formulas.append(_FUNCTIONS.sub(r'\g<0><mspace width="0.17em"/>', formula))  # else "log x" reads "logx"
         return f"FORMULA{len(formulas) - 1}END"
 
     for cell in page.cells:
         if cell.cell_type == "markdown":
             cell.source = _PIECES.sub(stand_in, cell.source)
+            for link, target in _LINKS:
+                cell.source = link.sub(target, cell.source)
     exporter = HTMLExporter(template_file="offline.html.j2", extra_loaders=[DictLoader({"offline.html.j2": _TEMPLATE})])
     html, _ = exporter.from_notebook_node(page)
     return re.sub(r"FORMULA(\d+)END", lambda match: formulas[int(match[1])], html)

@@ -118,7 +118,7 @@ class Predictive:
         Drawn on the CPU from `generator`, then moved, so that every device sees the same numbers.
         """
         _checks.cpu_generator(generator)
-        noise = torch.randn(self.mean.shape, generator=generator, dtype=self.mean.dtype)
+        noise = torch.randn(self.mean.shape, generator=generator, dtype=self.mean.dtype, device="cpu")
         return self.mean + self.total_std * noise.to(self.mean.device)
 
     def _check(self, y: Tensor) -> None:

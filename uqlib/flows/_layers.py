@@ -1,15 +1,10 @@
-"""Normalizing flows: a density made by bending a Gaussian, layer by layer, with the change of volume kept in a sum.
+"""The base of a flow, and the two layers that it is built from."""
 
-A layer maps z to x by `forward` and back by `inverse`; each returns the image, (n, d), and the log of the factor by
-which it stretches volume there, (n,), one number a point as in `torch.distributions`.
-"""
-
-import copy
 import math
 from collections.abc import Callable, Sequence
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from uqlib import _checks, models
@@ -37,7 +32,8 @@ class DiagonalGaussian(nn.Module):
     def sample(self, n: int, generator: torch.Generator) -> Float[Tensor, "n d"]:
         """n draws, (n, d), made on the CPU from `generator`, then moved: every device sees the same numbers."""
         _checks.cpu_generator(generator)
-        noise = torch.randn(_checks.count("n", n), self.mean.numel(), generator=generator, dtype=self.mean.dtype)
+        size = _checks.count("n", n), self.mean.numel()
+        noise = torch.randn(size, generator=generator, dtype=self.mean.dtype, device="cpu")
         return self.mean + self.log_std.exp() * noise.to(self.mean.device)
 
 
@@ -57,18 +53,19 @@ class AffineCoupling(nn.Module):
 
     def __init__(
         self,
-        mask: Sequence[bool],
+        mask: Sequence[bool] | Bool[Tensor, " d"],
         widths: Sequence[int],
         *,
         generator: torch.Generator,
         activation: Callable[[Tensor], Tensor] = torch.tanh,
     ) -> None:
         super().__init__()
-        mask = list(mask)
-        if set(map(type, mask)) != {bool} or len(set(mask)) < 2:
-            raise ValueError(
-                f"mask: expected truths, some True (kept) and some False, such as (True, False), got {mask}"
-            )
+        truths = mask.tolist() if isinstance(mask, Tensor) else mask
+        if not isinstance(truths, list | tuple) or not all(isinstance(m, bool) for m in truths):
+            raise TypeError(f"mask: expected truths such as (True, False), got {mask!r}")
+        mask = list(truths)
+        if len(set(mask)) < 2:
+            raise ValueError(f"mask: expected some True (kept) and some False, such as (True, False), got {mask}")
         self.net = models.MLP(len(mask), widths, 2 * len(mask), generator=generator, activation=activation)
         for parameter in self.net.head.parameters():
             nn.init.zeros_(parameter)
@@ -136,74 +133,3 @@ class ActNorm(nn.Module):
         _checks.points(name, values, self.shift.shape[1], self.shift)
         if not self.initialised:
             raise RuntimeError("ActNorm has seen no data; call flow.initialise(x) once, on a large, typical sample")
-
-
-class NormalizingFlow(nn.Module):
-    r"""A base density pushed through layers: :math:`x = f_L(\cdots f_1(z))`, z from the base.
-
-    .. math:: \log q(x) = \log q_0(z) - \sum_l \log \lvert\det J_{f_l}\rvert
-
-    `layers` are listed from the base to the data. A layer is a module with `forward` and `inverse` as here.
-
-    Source: Rezende & Mohamed (2015), equation 7; Papamakarios et al. (2021), section 2.
-    """
-
-    def __init__(self, base: nn.Module, layers: Sequence[nn.Module]) -> None:
-        super().__init__()
-        self.base, self.layers = base, nn.ModuleList(layers)
-
-    def initialise(self, x: Float[Tensor, "n d"]) -> None:
-        """Start every `ActNorm` from a large, typical sample x, (n, d): once, before training.
-
-        From the data inwards, each layer sees what the layers outside it make of x. Raises as `ActNorm.initialise`;
-        on error nothing is changed.
-        """
-        if not any(isinstance(layer, ActNorm) for layer in self.layers):
-            raise ValueError("this flow has no ActNorm, so there is nothing to initialise")
-        trial = copy.deepcopy(self.layers)
-        with torch.no_grad():
-            for layer in reversed(trial):
-                if isinstance(layer, ActNorm):
-                    layer.initialise(x)
-                x = layer.inverse(x)[0]
-        self.layers.load_state_dict(trial.state_dict())
-
-    def forward(self, z: Float[Tensor, "n d"]) -> Mapped:
-        """From base to data: x, (n, d), and the log volume factor of all layers, (n,)."""
-        total = _checks.matrix("z", z).new_zeros(len(z))
-        for layer in self.layers:
-            z, log_det = layer(z)
-            total = total + log_det
-        return z, total
-
-    def inverse(self, x: Float[Tensor, "n d"]) -> Mapped:
-        """From data to base: z, (n, d), and the log volume factor of all layers, (n,)."""
-        total = _checks.matrix("x", x).new_zeros(len(x))
-        for layer in reversed(self.layers):
-            x, log_det = layer.inverse(x)
-            total = total + log_det
-        return x, total
-
-    def log_prob(self, x: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
-        """The log density q at each point x, (n,), in nats for x in its own units: other units shift it."""
-        z, log_det = self.inverse(x)
-        return self.base.log_prob(z) + log_det
-
-    def sample(self, n: int, generator: torch.Generator) -> Float[Tensor, "n d"]:
-        """n draws from the flow, (n, d), without gradient; the noise is drawn on the CPU from `generator`."""
-        with torch.no_grad():
-            return self.forward(self.base.sample(n, generator))[0]
-
-    def forward_kld(self, x: Float[Tensor, "n d"]) -> Float[Tensor, ""]:
-        r"""The training loss that flow libraries call forward KL: a cross-entropy, in nats a point.
-
-        .. math:: -\frac1n \sum_i \log q(x_i) \;\approx\; -\mathbb E_p[\log q]
-            = \mathrm{KL}(p \,\|\, q) + H(p)
-
-        It leaves out the entropy H(p) of the data, which no flow can change and nobody knows, so it is not a
-        divergence: it is negative for a good flow when H(p) is, and other units of x shift it. Where log p is
-        known, the mean of log p - log q over fresh points estimates the KL itself.
-
-        Source: Papamakarios et al. (2021), section 2.3.1.
-        """
-        return -self.log_prob(x).mean()
