@@ -90,3 +90,59 @@ def test_refuses():
     for call, error, words in cases:
         with pytest.raises(error, match=words):
             call()
+
+
+ROWS = "".join(f"{i},{i * i % 17},{0.5 * i - 3}\n" for i in range(40))
+
+
+def test_a_table_of_ones_own(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("\ufeffa, b ,y\n" + ROWS, encoding="utf-8")
+    table = datasets.from_csv(path, target="y", inputs=["b"], unit="m")
+    assert (table.name, table.inputs, table.target, table.unit) == ("mine", ("b",), "y", "m")
+    assert table.x[:, 0].tolist() == [i * i % 17 for i in range(40)]
+    assert table.y[:, 0].tolist() == [0.5 * i - 3 for i in range(40)]
+    assert datasets.from_csv(str(path), target="y").x.shape == (40, 2)
+    bundled = datasets.from_csv(ROOT / "data" / "concrete.csv", target="compressive_strength")
+    assert torch.equal(bundled.x, datasets.load("concrete").x) and torch.equal(bundled.y, datasets.load("concrete").y)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("a,y\n" + "1,2\n" * 29, {}, "at least 30 rows, got 29"),
+        ("a,b,y\n" + ROWS, {"inputs": ["c"]}, "no column 'c'; the header has a, b, y"),
+        ("a,a,y\n" + ROWS, {}, "more than one column 'a'"),
+        ("a,b,y\n" + ROWS, {"inputs": ["y"]}, "inputs other than the target"),
+        ("a,b,y\n" + ROWS + "1,,3\n2,NA,3\n", {}, "column 'b' lacks 2 values, the first in line 42"),
+        ("a,b,y\n" + ROWS + "1,nan,3\n", {}, "column 'b' lacks 1 values, the first in line 42"),
+        ("a,b,y\n" + ROWS + "1,2\n", {}, "column 'y' lacks 1 values, the first in line 42"),
+        ("a,b,y\n" + ROWS + "1,red,3\n", {}, "column 'b' holds text, 'red' in line 42"),
+        ("a,b,y\n" + ROWS.replace("\n", "\n", 1) + "1,'2,5',3\n", {}, "text"),
+        ("a,y\n" + "".join(f"1,{i}\n" for i in range(30)), {}, r"column 'a' is constant \(1\)"),
+        ("", {}, "no column 'y'"),
+    ],
+)
+def test_a_table_that_cannot_be_used_is_refused_in_one_line(tmp_path, text, options, message):
+    path = tmp_path / "mine.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message) as caught:
+        datasets.from_csv(path, target="y", **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"no file none\.csv"):
+        datasets.from_csv(tmp_path / "none.csv", target="y")
+
+
+def test_references_are_checked_like_tables(tmp_path, monkeypatch):
+    stored = datasets.reference("calibration")
+    assert len(stored["concrete"]["learnt"]) == len(stored["mcycle"]["heteroskedastic"]) == 20
+    listed = dict(re.findall(r"([0-9a-f]{64})  (\w+)\.json", (ROOT / "data" / "README.md").read_text()))
+    path = ROOT / "data" / "reference_calibration.json"
+    assert listed == {hashlib.sha256(path.read_bytes()).hexdigest(): path.stem}
+    (tmp_path / path.name).write_text(path.read_text() + " ")
+    monkeypatch.setattr(datasets, "_folder", lambda: tmp_path)
+    with pytest.raises(ValueError, match="is changed"):
+        datasets.reference("calibration")

@@ -94,7 +94,7 @@ def row(name: str, value: object, mean: Tensor) -> Tensor:
     return one
 
 
-def _representable(name: str, value: float, dtype: torch.dtype) -> float:
+def _representable(name: str, value: float | int, dtype: torch.dtype) -> float:
     """The number as a float, if the dtype can hold it: neither beyond its range nor rounded to zero."""
     limits = torch.finfo(dtype)
     size = abs(value)  # compared before it becomes a float: a huge int would overflow

@@ -3,7 +3,8 @@
 import csv
 import hashlib
 import json
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -113,6 +114,45 @@ def load(name: str, *, device: torch.device | str = "cpu") -> Table:
     return Table(name, values[:, inputs], values[:, [column]], names, target, unit)
 
 
+def from_csv(
+    path: str | Path,
+    *,
+    target: str,
+    inputs: Sequence[str] | None = None,
+    unit: str = "",
+    device: torch.device | str = "cpu",
+) -> Table:
+    """A table of yours: a CSV file with a header row, its `target` column as y and the `inputs` columns as x.
+
+    Without `inputs`, all other columns. Values must be numbers with a decimal point; at least 30 rows, no column
+    constant. Raises FileNotFoundError, or ValueError in one line: a column that is not there (those that are get
+    listed), a missing or text value (column, line and count), too few rows, a constant column.
+    """
+    path = Path(path).expanduser()
+    if not path.is_file():
+        raise FileNotFoundError(f"no file {path.name} in {path.parent}: give the path of a CSV file")
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        header, *rows = list(csv.reader(file)) or [[]]
+    header = [name.strip() for name in header]
+    names = [name for name in header if name != target] if inputs is None else list(inputs)
+    for name in [*names, target]:
+        if header.count(name) != 1:
+            times = "no" if name not in header else "more than one"
+            raise ValueError(f"{path.name}: {times} column {name!r}; the header has {', '.join(header)}")
+    if target in names or not names:
+        raise ValueError(f"{path.name}: expected inputs other than the target {target!r}, got {names}")
+    rows = [row for row in rows if row]
+    if len(rows) < 30:
+        raise ValueError(f"{path.name}: expected at least 30 rows, got {len(rows)}: too few to train, choose and test")
+    columns = []
+    for name in [*names, target]:
+        place = header.index(name)
+        columns.append(_numbers(path.name, name, [row[place] if place < len(row) else "" for row in rows]))
+    values = torch.tensor(columns, dtype=torch.float64).T
+    values = values.to(dtype=torch.get_default_dtype(), device=device).contiguous()
+    return Table(path.stem, values[:, :-1], values[:, -1:], tuple(names), target, unit)
+
+
 def reference(name: str) -> dict:
     """The stored results `calibration` of `make reference`, as nested dictionaries and lists; data/README.md explains.
 
@@ -133,6 +173,28 @@ def _lookup(name: str, known: dict):
     if not isinstance(name, str) or name not in known:
         raise ValueError(f"unknown name {name!r}: expected one of {', '.join(sorted(known))}")
     return known[name]
+
+
+def _numbers(file: str, name: str, cells: list[str]) -> list[float]:
+    """A column as numbers; the first cell that is none is named by its line in the file (line 1 is the header)."""
+    column, numbers, missing = f"{file}: column {name!r}", [], []
+    for line, cell in enumerate(cells, start=2):
+        try:
+            numbers.append(float(cell.strip() or "nan"))
+        except ValueError:
+            if cell.strip().lower() not in ("na", "n/a", "?", "null", "none"):
+                raise ValueError(
+                    f"{column} holds text, {cell!r} in line {line}; leave it out or code it as numbers"
+                ) from None
+            numbers.append(math.nan)
+        if not math.isfinite(numbers[-1]):
+            missing.append(line)
+    if missing:
+        cure = "drop those rows or fill them in"
+        raise ValueError(f"{column} lacks {len(missing)} values, the first in line {missing[0]}; {cure}")
+    if min(numbers) == max(numbers):
+        raise ValueError(f"{column} is constant ({numbers[0]:g}); leave it out")
+    return numbers
 
 
 def _read(file: str, digest: str) -> str:
