@@ -159,6 +159,22 @@ def test_ensemble_equals_separate_fits(data, shared):
         torch.testing.assert_close(history.held_out[:, m], alone.held_out, rtol=0, atol=1e-6)
 
 
+def test_each_member_keeps_its_own_standardising_layer(data):
+    x = data[0]
+
+    def standardised(m):
+        return torch.nn.Sequential(models.Standardise(x * (m + 1) + m), build(m))
+
+    together = [standardised(m) for m in range(3)]
+    history = training.fit_ensemble(nll, together, data, steps=STEPS, lr=1e-2, held_out=data)
+    for m in range(3):
+        alone = standardised(m)
+        own = training.fit(lambda a, b, n=alone: nll(n, a, b), alone.parameters(), data, steps=STEPS, lr=1e-2)
+        assert_same_weights(together[m], alone, 1e-6)
+        torch.testing.assert_close(history.train[:, m], own.train, rtol=0, atol=1e-6)
+        assert torch.equal(together[m][0].mean, alone[0].mean)
+
+
 def test_each_member_has_its_own_order_and_sees_every_point_once_an_epoch():
     x = torch.arange(10.0)[:, None]
     nets = [build(seed) for seed in range(3)]
@@ -364,14 +380,14 @@ def test_ensemble_refuses_members_that_are_not_alike(data):
         def __init__(self):
             super().__init__()
             self.inner = build()
-            self.register_buffer("scale", torch.ones(()))
+            self.norm = torch.nn.BatchNorm1d(1)
 
     relu = models.LearntNoise(models.MLP(1, (6, 5), 1, generator=runtime.seed(1), activation=torch.relu))
     for nets, words in (
         ([build(), relu], "net 1 is built otherwise"),
         ([build(), build(1).eval()], "net 1 is built otherwise"),
         ([build(), build(1).float()], "net 1 is built otherwise"),
-        ([Scaled(), Scaled()], "net 0 has buffers"),
+        ([Scaled(), Scaled()], "net 0 has buffers that steer it"),
     ):
         with pytest.raises(ValueError, match=words):
             training.fit_ensemble(nll, nets, data, steps=2, lr=1e-2)

@@ -147,8 +147,8 @@ def fit_ensemble(
             raise ValueError(f"models: net {m} is built otherwise than net 0 (layers, shapes, mode); train it by fit")
         if len(list(net.named_parameters(remove_duplicate=False))) > len(mine):
             raise ValueError(f"models: net {m} uses one parameter in two places; train such nets apart, by fit")
-        if any(True for _ in net.buffers()):
-            raise ValueError(f"models: net {m} has buffers, such as those of BatchNorm; train such nets apart, by fit")
+        if any(buffer.dtype in (torch.bool, torch.int64) for buffer in net.buffers()):  # flags and counters
+            raise ValueError(f"models: net {m} has buffers that steer it (BatchNorm, ActNorm); train it apart, by fit")
     if len({id(p) for mine in named for p in mine.values()}) < len(nets) * len(named[0]):
         raise ValueError("models: two members share a parameter; build each net anew, with its own initial weights")
     stacked = {k: torch.stack([mine[k].detach() for mine in named]).requires_grad_() for k in named[0]}
@@ -160,7 +160,10 @@ def fit_ensemble(
     everyone = torch.arange(len(nets), device=x.device)[:, None]
     # `functional_call` swaps weights while forward runs, so the loss must run inside a forward.
     call = functools.partial(torch.func.functional_call, tie_weights=False)
-    each = torch.vmap(lambda w, x, y: call(carrier, w, (x, y)), randomness="different")
+    buffers = [dict(net.named_buffers()) for net in nets]
+    constant = {f"net.{k}": torch.stack([mine[k] for mine in buffers]) for k in buffers[0]}
+    every = torch.vmap(lambda b, w, x, y: call(carrier, b | w, (x, y)), randomness="different")
+    each = functools.partial(every, constant)
     carrier = _Carrier(nets[0], loss)
     stacked = {f"net.{k}": v for k, v in stacked.items()}
     if held_out is not None:
@@ -209,7 +212,8 @@ class _Carrier(nn.Module):
 def _outline(net: nn.Module) -> tuple:
     """What members must share, since one of them lends its code to all: layers, shapes, dtypes, devices, modes."""
     parts = [(type(part), part.training, getattr(part, "activation", None)) for part in net.modules()]
-    return parts, [(name, p.shape, p.dtype, p.device) for name, p in net.named_parameters()]
+    tensors = [*net.named_parameters(), *net.named_buffers()]
+    return parts, [(name, p.shape, p.dtype, p.device) for name, p in tensors]
 
 
 def _finite_losses(values: Tensor, step: int, steps: int, name: str) -> Tensor:
