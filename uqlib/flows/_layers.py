@@ -46,9 +46,9 @@ class AffineCoupling(nn.Module):
     `mask` is the tuple m of d truths: True for the coordinates that are kept. s and t are the 2d outputs of one
     `models.MLP` with hidden `widths`; its head starts at zero, so the layer starts as the identity.
 
-    Raises ValueError for a mask that keeps all coordinates or none.
+    Raises TypeError for a mask that holds no truths, ValueError for one that keeps all coordinates or none.
 
-    Source: Dinh, Sohl-Dickstein & Bengio (2017), equations 7 to 9.
+    Source: Dinh, Sohl-Dickstein & Bengio (2017), equations 4 to 9, which map from data to base.
     """
 
     def __init__(
