@@ -1,5 +1,6 @@
-"""Files appear under their name when they are complete, or not at all."""
+"""Files written whole or not at all, and columns read as numbers or refused by line."""
 
+import math
 import os
 import tempfile
 from pathlib import Path
@@ -17,3 +18,25 @@ def write(target: Path, content: bytes) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def numbers(file: str, name: str, cells: list[str]) -> list[float]:
+    """A column as numbers; the first cell that is none is named by its line in the file (line 1 is the header)."""
+    column, numbers, missing = f"{file}: column {name!r}", [], []
+    for line, cell in enumerate(cells, start=2):
+        try:
+            numbers.append(float(cell.strip() or "nan"))
+        except ValueError:
+            if cell.strip().lower() not in ("na", "n/a", "?", "null", "none"):
+                raise ValueError(
+                    f"{column} holds text, {cell!r} in line {line}; leave it out or code it as numbers"
+                ) from None
+            numbers.append(math.nan)
+        if not math.isfinite(numbers[-1]):
+            missing.append(line)
+    if missing:
+        cure = "drop those rows or fill them in"
+        raise ValueError(f"{column} lacks {len(missing)} values, the first in line {missing[0]}; {cure}")
+    if min(numbers) == max(numbers):
+        raise ValueError(f"{column} is constant ({numbers[0]:g}); leave it out")
+    return numbers

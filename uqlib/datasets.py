@@ -3,7 +3,6 @@
 import csv
 import hashlib
 import json
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from uqlib import _checks
+from uqlib import _checks, _files
 
 
 @dataclass(frozen=True)
@@ -147,7 +146,7 @@ def from_csv(
     columns = []
     for name in [*names, target]:
         place = header.index(name)
-        columns.append(_numbers(path.name, name, [row[place] if place < len(row) else "" for row in rows]))
+        columns.append(_files.numbers(path.name, name, [row[place] if place < len(row) else "" for row in rows]))
     values = torch.tensor(columns, dtype=torch.float64).T
     values = values.to(dtype=torch.get_default_dtype(), device=device).contiguous()
     return Table(path.stem, values[:, :-1], values[:, -1:], tuple(names), target, unit)
@@ -173,28 +172,6 @@ def _lookup(name: str, known: dict):
     if not isinstance(name, str) or name not in known:
         raise ValueError(f"unknown name {name!r}: expected one of {', '.join(sorted(known))}")
     return known[name]
-
-
-def _numbers(file: str, name: str, cells: list[str]) -> list[float]:
-    """A column as numbers; the first cell that is none is named by its line in the file (line 1 is the header)."""
-    column, numbers, missing = f"{file}: column {name!r}", [], []
-    for line, cell in enumerate(cells, start=2):
-        try:
-            numbers.append(float(cell.strip() or "nan"))
-        except ValueError:
-            if cell.strip().lower() not in ("na", "n/a", "?", "null", "none"):
-                raise ValueError(
-                    f"{column} holds text, {cell!r} in line {line}; leave it out or code it as numbers"
-                ) from None
-            numbers.append(math.nan)
-        if not math.isfinite(numbers[-1]):
-            missing.append(line)
-    if missing:
-        cure = "drop those rows or fill them in"
-        raise ValueError(f"{column} lacks {len(missing)} values, the first in line {missing[0]}; {cure}")
-    if min(numbers) == max(numbers):
-        raise ValueError(f"{column} is constant ({numbers[0]:g}); leave it out")
-    return numbers
 
 
 def _read(file: str, digest: str) -> str:

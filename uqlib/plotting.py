@@ -7,11 +7,13 @@ colour cycle holds mean and total (C0), aleatoric (C1), epistemic (C2), so one d
 from collections.abc import Mapping, Sequence
 
 import matplotlib as mpl
-import torch
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from torch import Tensor
 
+from uqlib._columns import flat as _flat
+from uqlib._columns import in_order as _sorted
+from uqlib._columns import line as _line
 from uqlib.predictive import Predictive
 
 COLOURS = {"total": "C0", "aleatoric": "C1", "epistemic": "C2"}
@@ -89,19 +91,18 @@ def std_panel(ax: Axes, x: Float[Tensor, "n 1"], predictive: Predictive, *, top:
     ax.set(title="standard deviation", ylim=(0, top))
 
 
-def draws(
-    ax: Axes,
-    x: Float[Tensor, "n 1"],
-    functions: Float[Tensor, "s n 1"],
-    *,
-    label: str = "draws",
-) -> None:
+def draws(ax: Axes, x: Float[Tensor, "n 1"], functions: Float[Tensor, "s n 1"], *, label: str = "draws") -> None:
     """Draw each of s functions at x as a thin line; together they have one entry in the legend."""
     if not isinstance(functions, Tensor) or functions.ndim != 3 or not functions.numel():
         raise ValueError("functions: expected a tensor of shape (s, n, 1)")
     for i, one in enumerate(functions):
         ax.plot(
-            *_sorted(x, one), lw=0.8, alpha=0.6, color=COLOURS["epistemic"], zorder=1, label=label if i == 0 else None
+            *_sorted(x, one),
+            lw=0.8,
+            alpha=0.6,
+            color=COLOURS["epistemic"],
+            zorder=1,
+            label=label if i == 0 else None,
         )
 
 
@@ -122,14 +123,7 @@ def heatmap(ax: Axes, matrix: Float[Tensor, "p p"], names: Sequence[str], *, lim
         axis.set_tick_params(length=0)
 
 
-def cloud(
-    ax: Axes,
-    points: Float[Tensor, "n 2"],
-    *,
-    xlim: _Range,
-    ylim: _Range,
-    bins: int = 45,
-) -> None:
+def cloud(ax: Axes, points: Float[Tensor, "n 2"], *, xlim: _Range, ylim: _Range, bins: int = 45) -> None:
     """Draw many points in the plane, (n, 2), as a two-dimensional histogram that fades into the page."""
     import seaborn  # takes a second to import, and few notebooks need it
 
@@ -192,29 +186,3 @@ def _known(part: str) -> str:
     if part not in COLOURS:
         raise ValueError(f"part: expected one of {', '.join(COLOURS)}, got {part!r}")
     return part
-
-
-def _flat(name: str, value: Tensor) -> Tensor:
-    """One column as a line of numbers that matplotlib takes: on the CPU, without gradient."""
-    if not isinstance(value, Tensor) or value.ndim != 2 or value.shape[1] != 1:
-        shape = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
-        raise ValueError(f"{name}: expected a tensor of shape (n, 1), got {shape}")
-    return value.detach().cpu()[:, 0]
-
-
-def _line(name: str, value: Tensor) -> Tensor:
-    if not isinstance(value, Tensor) or value.ndim != 1:
-        shape = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
-        raise ValueError(f"{name}: expected a tensor of shape (n,), got {shape}")
-    return value.detach().cpu()
-
-
-def _sorted(x: Tensor, *columns: Tensor) -> list[Tensor]:
-    """All columns in the order of x, so that a line or band never runs backwards."""
-    x = _flat("x", x)
-    flat = [_flat("values", column) for column in columns]
-    for column in flat:
-        if column.shape != x.shape:
-            raise ValueError(f"x has {len(x)} points but the values have {len(column)}: they must be equal")
-    order = torch.argsort(x, stable=True)
-    return [x[order], *(column[order] for column in flat)]

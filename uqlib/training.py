@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from uqlib import _checks, _optimise
+from uqlib import _checks, _members, _optimise
 
 Data = _optimise.Data
 
@@ -138,19 +138,7 @@ def fit_ensemble(
     Source: Lakshminarayanan, Pritzel & Blundell (2017), algorithm 1; Pearce, Leibfried & Brintrup (2020), equation 9.
     """
     nets = list(models)
-    if not nets:
-        raise ValueError("models: expected at least one net, got none")
-    named = [dict(net.named_parameters()) for net in nets]
-    for m, (net, mine) in enumerate(zip(nets, named, strict=True)):
-        _optimise.leaves(net.parameters())
-        if _outline(net) != _outline(nets[0]):
-            raise ValueError(f"models: net {m} is built otherwise than net 0 (layers, shapes, mode); train it by fit")
-        if len(list(net.named_parameters(remove_duplicate=False))) > len(mine):
-            raise ValueError(f"models: net {m} uses one parameter in two places; train such nets apart, by fit")
-        if any(buffer.dtype in (torch.bool, torch.int64) for buffer in net.buffers()):  # flags and counters
-            raise ValueError(f"models: net {m} has buffers that steer it (BatchNorm, ActNorm); train it apart, by fit")
-    if len({id(p) for mine in named for p in mine.values()}) < len(nets) * len(named[0]):
-        raise ValueError("models: two members share a parameter; build each net anew, with its own initial weights")
+    named = _members.parameters(nets)
     stacked = {k: torch.stack([mine[k].detach() for mine in named]).requires_grad_() for k in named[0]}
     first = next(iter(stacked.values()))
     x, y = _optimise.pairs("data", data, first, members=len(nets))
@@ -164,7 +152,7 @@ def fit_ensemble(
     constant = {f"net.{k}": torch.stack([mine[k] for mine in buffers]) for k in buffers[0]}
     every = torch.vmap(lambda b, w, x, y: call(carrier, b | w, (x, y)), randomness="different")
     each = functools.partial(every, constant)
-    carrier = _Carrier(nets[0], loss)
+    carrier = _members.Carrier(nets[0], loss)
     stacked = {f"net.{k}": v for k, v in stacked.items()}
     if held_out is not None:
         held_out = _optimise.pairs("held_out", held_out, first, members=len(nets))
@@ -173,10 +161,10 @@ def fit_ensemble(
     for step in _optimise.progress(steps):
         if held_out is not None:
             with torch.no_grad():
-                fresh[step] = _finite_losses(each(stacked, *held_out), step, steps, "held-out loss")
+                fresh[step] = _members.finite_losses(each(stacked, *held_out), step, steps, "held-out loss")
         rows = next(batches)
         seen = (x, y) if rows is None else (x[everyone, rows], y[everyone, rows])
-        values = _finite_losses(each(stacked, *seen), step, steps, "loss")
+        values = _members.finite_losses(each(stacked, *seen), step, steps, "loss")
         train[step] = values.detach()
         update(step, _optimise.gradients(values.sum(), weights))
     _optimise.check_weights(weights, steps)
@@ -196,31 +184,3 @@ def bootstrap(data: Data, members: int, generator: torch.Generator) -> Data:
     x, y = _optimise.pairs("data", data, data[0])
     rows = torch.randint(len(x), (_checks.count("members", members), len(x)), generator=generator).to(x.device)
     return x[rows], y[rows]
-
-
-class _Carrier(nn.Module):
-    """Runs `loss(net, x, y)` as its own forward."""
-
-    def __init__(self, net: nn.Module, loss: Callable[[nn.Module, Tensor, Tensor], Tensor]) -> None:
-        super().__init__()
-        self.net, self.loss = net, loss
-
-    def forward(self, x: Tensor, y: Tensor) -> Tensor:
-        return self.loss(self.net, x, y)
-
-
-def _outline(net: nn.Module) -> tuple:
-    """What members must share, since one of them lends its code to all: layers, shapes, dtypes, devices, modes."""
-    parts = [(type(part), part.training, getattr(part, "activation", None)) for part in net.modules()]
-    tensors = [*net.named_parameters(), *net.named_buffers()]
-    return parts, [(name, p.shape, p.dtype, p.device) for name, p in tensors]
-
-
-def _finite_losses(values: Tensor, step: int, steps: int, name: str) -> Tensor:
-    if values.ndim != 1:
-        raise ValueError(f"{name}: expected a scalar for each net, got shape {tuple(values.shape[1:])}; use .mean()")
-    if not torch.isfinite(values).all():
-        member = int(torch.nonzero(~torch.isfinite(values))[0])
-        cure = _optimise.cure(step)
-        raise FloatingPointError(f"the {name} of net {member} is not finite at step {step} of {steps}: {cure}")
-    return values
