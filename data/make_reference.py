@@ -9,7 +9,6 @@ RMS of the standardised validation residuals of the chosen net. Test points are 
 import hashlib
 import itertools
 import json
-import math
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -60,19 +59,19 @@ def train(kind, configuration, data, seeds):
 
 
 def standardised(table, train_rows, test_rows):
-    """Training and test part in units of the training part, and the units."""
-    shift, scale = table.y[train_rows].mean(0), table.y[train_rows].std(0)
+    """Training part in its own units, test part with y as it is, and the units of y."""
+    units = {"shift": table.y[train_rows].mean(0, keepdim=True), "scale": table.y[train_rows].std(0, keepdim=True)}
     inputs = models.Standardise(table.x[train_rows])
-    parts = [(inputs(table.x[rows]), (table.y[rows] - shift) / scale) for rows in (train_rows, test_rows)]
-    return *parts, scale.item()
+    standard_y = (table.y[train_rows] - units["shift"]) / units["scale"]
+    return (inputs(table.x[train_rows]), standard_y), (inputs(table.x[test_rows]), table.y[test_rows]), units
 
 
-def scores(predictive, y, scale):
-    """NLL, RMSE, CRPS and coverage in the units of the table."""
+def scores(predictive, y):
+    """NLL, RMSE, CRPS and coverage in the units of y."""
     return {
-        "nll": metrics.nll(predictive, y).item() + math.log(scale),
-        "rmse": scale * (predictive.mean - y).square().mean().sqrt().item(),
-        "crps": scale * metrics.crps(predictive, y).item(),
+        "nll": metrics.nll(predictive, y).item(),
+        "rmse": (predictive.mean - y).square().mean().sqrt().item(),
+        "crps": metrics.crps(predictive, y).item(),
         "coverage": predictive.coverage(y, 0.95),
     }
 
@@ -113,25 +112,24 @@ def run(name, kind):
 
 def judge(kind, five, part, on_fit_part, validation):
     """The scores of one split: one net, its scaled std, five nets, and Laplace for the learnt noise."""
-    (train_x, train_y), (x, y), scale = part
-    alone = models.predict(five[0], x)
+    training_part, (x, y), units = part
     held_out = models.predict(on_fit_part, validation[0])
     factor = ((validation[1] - held_out.mean) / held_out.total_std).square().mean().sqrt().item()
-    several = [models.predict(net, x) for net in five]
-    mixture = scores(metrics.moment_matched(several), y, scale)
+    several = [models.predict(net, x).rescale(**units) for net in five]
+    alone, together = several[0], metrics.moment_matched(several)
     result = {
         "factor": factor,
-        "one": scores(alone, y, scale),
-        "scaled": scores(stretched(alone, factor), y, scale),
-        "five": mixture | {"mixture_nll": metrics.mixture_nll(several, y).item() + math.log(scale)},
-        "five_scaled": scores(stretched(metrics.moment_matched(several), factor), y, scale),
+        "one": scores(alone, y),
+        "scaled": scores(stretched(alone, factor), y),
+        "five": scores(together, y) | {"mixture_nll": metrics.mixture_nll(several, y).item()},
+        "five_scaled": scores(stretched(together, factor), y),
     }
     if kind == "learnt":
         net = five[0]
         std = net.log_std.detach().exp().item()
-        posterior = laplace.fit_head(net.mean_net, (train_x, train_y), noise_std=std, prior_precision=1.0)
+        posterior = laplace.fit_head(net.mean_net, training_part, noise_std=std, prior_precision=1.0)
         tuned = laplace.maximise_evidence(posterior)
-        result["laplace"] = scores(tuned.predict(x), y, scale)
+        result["laplace"] = scores(tuned.predict(x).rescale(**units), y)
     return result
 
 
