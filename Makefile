@@ -42,8 +42,9 @@ nbval: $(READY) ## every notebook from a fresh kernel, its outputs compared
 refresh: $(READY) ## run the notebooks and renew their stored outputs in place (for maintainers)
 	@$(RUN) -m uqlib refresh
 
-reference: $(READY) ## compute the stored results in data/ anew; about ten minutes (for maintainers)
+reference: $(READY) ## compute the stored results in data/ anew; about a quarter of an hour (for maintainers)
 	@$(RUN) data/make_reference.py
+	@$(RUN) data/make_posterior.py
 
 figures: $(READY) ## export every figure to figures/: pdf, svg, png, light and dark
 	@$(RUN) -m uqlib figures

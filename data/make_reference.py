@@ -147,7 +147,7 @@ def main():
 def write(stored, target):
     """Six digits a number, one line a split: small, and a difference between two versions can be read."""
     short = json.loads(json.dumps(stored), parse_float=lambda digits: float(f"{float(digits):.6g}"))
-    text = json.dumps(short).replace('{"split"', '\n{"split"')
+    text = json.dumps(short).replace('{"s', '\n{"s')
     target.write_text(text + "\n")
     digest = hashlib.sha256(target.read_bytes()).hexdigest()
     print(f"wrote {target.name}; its sha256 goes into uqlib/datasets.py: {digest}")

@@ -126,7 +126,7 @@ def main():
     for number in numbers:
         alone = wall("-m", "uqlib", "execute", number) / unit
         print(f"notebook {number}, alone:                   {alone:5.2f} units")
-    for some, limit in (("00 01 02 03", 12), ("04 14", 10), ("05 06 07 08 09 10", 18)):
+    for some, limit in (("00 01 02 03", 12), ("04 14", 10), ("05 06 07 08 09 10", 18), ("11 12 13 15", 22)):
         together = best(lambda: wall("-m", "uqlib", "execute", *some.split()), 2) / unit  # noqa: B023
         print(f"{some}, two at a time: {together:5.2f} units  (at most {limit})")
     whole = best(lambda: wall("-m", "uqlib", "run"), 1) / unit

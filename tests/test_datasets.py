@@ -111,8 +111,8 @@ def test_a_table_of_ones_own(tmp_path):
     ("text", "options", "message"),
     [
         ("a,y\n" + "1,2\n" * 29, {}, "at least 30 rows, got 29"),
-        ("a,b,y\n" + ROWS, {"inputs": ["c"]}, "no column 'c'; the header has a, b, y"),
-        ("a,a,y\n" + ROWS, {}, "more than one column 'a'"),
+        ("a,b,y\n" + ROWS, {"inputs": ["c"]}, "expected one column 'c', got 0 in the header a, b, y"),
+        ("a,a,y\n" + ROWS, {}, "expected one column 'a', got 2"),
         ("a,b,y\n" + ROWS, {"inputs": ["y"]}, "inputs other than the target"),
         ("a,b,y\n" + ROWS + "1,,3\n2,NA,3\n", {}, "column 'b' lacks 2 values, the first in line 42"),
         ("a,b,y\n" + ROWS + "1,nan,3\n", {}, "column 'b' lacks 1 values, the first in line 42"),
@@ -120,7 +120,10 @@ def test_a_table_of_ones_own(tmp_path):
         ("a,b,y\n" + ROWS + "1,red,3\n", {}, "column 'b' holds text, 'red' in line 42"),
         ("a,b,y\n" + ROWS.replace("\n", "\n", 1) + "1,'2,5',3\n", {}, "text"),
         ("a,y\n" + "".join(f"1,{i}\n" for i in range(30)), {}, r"column 'a' is constant \(1\)"),
-        ("", {}, "no column 'y'"),
+        ("a,b,y\n" + ROWS + "\n\n1,,3\n", {}, "column 'b' lacks 1 values, the first in line 44"),
+        ("", {}, "a column has no name"),
+        ("a;y\n" + ROWS, {}, "one column, 'a;y'; separate columns by commas"),
+        (",b,y\n" + ROWS, {}, "a column has no name"),
     ],
 )
 def test_a_table_that_cannot_be_used_is_refused_in_one_line(tmp_path, text, options, message):
@@ -129,6 +132,21 @@ def test_a_table_that_cannot_be_used_is_refused_in_one_line(tmp_path, text, opti
     with pytest.raises(ValueError, match=message) as caught:
         datasets.from_csv(path, target="y", **options)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.bad_input
+def test_inputs_as_a_string_are_refused(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("a,b,y\n" + ROWS)
+    with pytest.raises(TypeError, match=r"write \['a'\]"):
+        datasets.from_csv(path, target="y", inputs="a")
+
+
+def test_a_file_in_another_encoding_is_refused(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_bytes("größe,y\n".encode("latin-1") + b"1,2\n" * 40)
+    with pytest.raises(ValueError, match="save it as CSV in UTF-8"):
+        datasets.from_csv(path, target="y")
 
 
 def test_a_file_that_is_not_there(tmp_path):
@@ -141,7 +159,8 @@ def test_references_are_checked_like_tables(tmp_path, monkeypatch):
     assert len(stored["concrete"]["learnt"]) == len(stored["mcycle"]["heteroskedastic"]) == 20
     listed = dict(re.findall(r"([0-9a-f]{64})  (\w+)\.json", (ROOT / "data" / "README.md").read_text()))
     path = ROOT / "data" / "reference_calibration.json"
-    assert listed == {hashlib.sha256(path.read_bytes()).hexdigest(): path.stem}
+    files = (ROOT / "data").glob("reference_*.json")
+    assert listed == {hashlib.sha256(file.read_bytes()).hexdigest(): file.stem for file in files}
     (tmp_path / path.name).write_text(path.read_text() + " ")
     monkeypatch.setattr(datasets, "_folder", lambda: tmp_path)
     with pytest.raises(ValueError, match="is changed"):

@@ -83,13 +83,10 @@ def like(name: str, value: object, mean: Tensor) -> Tensor:
 
 def row(name: str, value: object, mean: Tensor) -> Tensor:
     """Return `value`, a number or a finite tensor of shape (1, k), as (1, k) for a mean of (n, k)."""
-    if isinstance(value, Tensor) and value.ndim:
-        if value.shape != (1, mean.shape[1]):
-            raise ValueError(f"{name}: expected a number or shape (1, {mean.shape[1]}), got {tuple(value.shape)}")
-        same_kind(name, value, "mean", mean)
-        one = value
-    else:
-        one = like(name, value, mean[:1])
+    one = value if isinstance(value, Tensor) and value.ndim else like(name, value, mean[:1])
+    if one.shape != (1, mean.shape[1]):
+        raise ValueError(f"{name}: expected a number or shape (1, {mean.shape[1]}), got {tuple(one.shape)}")
+    same_kind(name, one, "mean", mean)
     finite(name, one)
     return one
 

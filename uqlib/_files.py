@@ -1,5 +1,6 @@
-"""Files written whole or not at all, and columns read as numbers or refused by line."""
+"""Files written whole or not at all; tables read from CSV, their columns as numbers or refused by line."""
 
+import csv
 import math
 import os
 import tempfile
@@ -20,10 +21,26 @@ def write(target: Path, content: bytes) -> None:
         raise
 
 
-def numbers(file: str, name: str, cells: list[str]) -> list[float]:
-    """A column as numbers; the first cell that is none is named by its line in the file (line 1 is the header)."""
+def rows(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """The header of a CSV file, and each row that is not blank with its line in the file."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.reader(file)
+            header = [name.strip() for name in next(reader, [])]
+            found = [(reader.line_num, row) for row in reader if row]
+    except (UnicodeDecodeError, csv.Error):
+        raise ValueError(f"{path.name}: cannot be read as text; save it as CSV in UTF-8") from None
+    if len(header) == 1 and any(mark in header[0] for mark in ";\t"):
+        raise ValueError(f"{path.name}: one column, {header[0]!r}; separate columns by commas, with a decimal point")
+    if "" in (header or [""]):
+        raise ValueError(f"{path.name}: a column has no name; name each in the first line, or leave it out")
+    return header, found
+
+
+def numbers(file: str, name: str, cells: list[tuple[int, str]]) -> list[float]:
+    """A column as numbers from (line, cell) pairs; the first cell that is none is named by its line in the file."""
     column, numbers, missing = f"{file}: column {name!r}", [], []
-    for line, cell in enumerate(cells, start=2):
+    for line, cell in cells:
         try:
             numbers.append(float(cell.strip() or "nan"))
         except ValueError:

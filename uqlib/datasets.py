@@ -1,6 +1,5 @@
 """Toy problems whose truth is known, and the four bundled data sets."""
 
-import csv
 import hashlib
 import json
 from collections.abc import Callable, Sequence
@@ -83,7 +82,10 @@ _TABLES = {
 
 
 # file name: sha256; what `make reference` computed once, since it takes minutes
-_REFERENCES = {"calibration": "a4e89f98321cde0bcbc25abc3a4d747ad4e9d9ff36ff7b2298cb81fa61f73a4e"}
+_REFERENCES = {
+    "calibration": "a4e89f98321cde0bcbc25abc3a4d747ad4e9d9ff36ff7b2298cb81fa61f73a4e",
+    "posterior": "6e2e5f35a589fe6a9eda6816b237f49697635977e3914e518a0b6245924d4b9b",
+}
 
 
 def toy(name: str) -> Toy:
@@ -104,13 +106,8 @@ def load(name: str, *, device: torch.device | str = "cpu") -> Table:
     name (the known ones are listed) or a changed file, FileNotFoundError if the file is missing.
     """
     digest, target, unit = _lookup(name, _TABLES)
-    header, *rows = csv.reader(_read(f"{name}.csv", digest).splitlines())
-    values = torch.tensor([[float(v) for v in row] for row in rows], dtype=torch.float64)
-    column = header.index(target)
-    values = values.to(dtype=torch.get_default_dtype(), device=device)
-    inputs = [i for i in range(len(header)) if i != column]
-    names = tuple(header[i] for i in inputs)
-    return Table(name, values[:, inputs], values[:, [column]], names, target, unit)
+    _read(f"{name}.csv", digest)
+    return from_csv(_folder() / f"{name}.csv", target=target, unit=unit, device=device)
 
 
 def from_csv(
@@ -125,35 +122,36 @@ def from_csv(
 
     Without `inputs`, all other columns. Values must be numbers with a decimal point; at least 30 rows, no column
     constant. Raises FileNotFoundError, or ValueError in one line: a column that is not there (those that are get
-    listed), a missing or text value (column, line and count), too few rows, a constant column.
+    listed), a missing or text value (column, line and count), too few rows, a constant column, a file that is no
+    CSV with commas in UTF-8. TypeError for inputs that are a string.
     """
     path = Path(path).expanduser()
     if not path.is_file():
         raise FileNotFoundError(f"no file {path.name} in {path.parent}: give the path of a CSV file")
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        header, *rows = list(csv.reader(file)) or [[]]
-    header = [name.strip() for name in header]
+    header, rows = _files.rows(path)
+    if isinstance(inputs, str):
+        raise TypeError(f"inputs: expected a list of column names, got the string {inputs!r}; write [{inputs!r}]")
     names = [name for name in header if name != target] if inputs is None else list(inputs)
     for name in [*names, target]:
         if header.count(name) != 1:
-            times = "no" if name not in header else "more than one"
-            raise ValueError(f"{path.name}: {times} column {name!r}; the header has {', '.join(header)}")
+            got = f"got {header.count(name)} in the header {', '.join(header)}"
+            raise ValueError(f"{path.name}: expected one column {name!r}, {got}")
     if target in names or not names:
         raise ValueError(f"{path.name}: expected inputs other than the target {target!r}, got {names}")
-    rows = [row for row in rows if row]
     if len(rows) < 30:
         raise ValueError(f"{path.name}: expected at least 30 rows, got {len(rows)}: too few to train, choose and test")
     columns = []
     for name in [*names, target]:
         place = header.index(name)
-        columns.append(_files.numbers(path.name, name, [row[place] if place < len(row) else "" for row in rows]))
+        cells = [(line, row[place] if place < len(row) else "") for line, row in rows]
+        columns.append(_files.numbers(path.name, name, cells))
     values = torch.tensor(columns, dtype=torch.float64).T
     values = values.to(dtype=torch.get_default_dtype(), device=device).contiguous()
     return Table(path.stem, values[:, :-1], values[:, -1:], tuple(names), target, unit)
 
 
 def reference(name: str) -> dict:
-    """The stored results `calibration` of `make reference`, as nested dictionaries and lists; data/README.md explains.
+    """The results `calibration` or `posterior` of `make reference`, as nested dictionaries; data/README.md explains.
 
     Raises as `load`.
     """

@@ -95,15 +95,9 @@ def draws(ax: Axes, x: Float[Tensor, "n 1"], functions: Float[Tensor, "s n 1"], 
     """Draw each of s functions at x as a thin line; together they have one entry in the legend."""
     if not isinstance(functions, Tensor) or functions.ndim != 3 or not functions.numel():
         raise ValueError("functions: expected a tensor of shape (s, n, 1)")
+    look = {"lw": 0.8, "alpha": 0.6, "color": COLOURS["epistemic"], "zorder": 1}
     for i, one in enumerate(functions):
-        ax.plot(
-            *_sorted(x, one),
-            lw=0.8,
-            alpha=0.6,
-            color=COLOURS["epistemic"],
-            zorder=1,
-            label=label if i == 0 else None,
-        )
+        ax.plot(*_sorted(x, one), label=label if i == 0 else None, **look)
 
 
 def heatmap(ax: Axes, matrix: Float[Tensor, "p p"], names: Sequence[str], *, limit: float) -> None:
