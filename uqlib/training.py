@@ -126,8 +126,8 @@ def fit_ensemble(
         (n, d) and (n, k) shared by all members, or (M, n, d) and (M, n, k) with one data set for each: its own
         `bootstrap`, or its own noise added to y.
     anchored : bool
-        If true, the weight decay pulls each weight to where it started and not to zero, as the prior of randomised
-        MAP sampling does: draw the initial weights from the prior, and give y noise of the noise std.
+        If true, the weight decay pulls each weight to where it started and not to zero. Draw the initial weights from
+        the prior and give y noise of the noise std: for a linear model the members are then exact posterior draws.
     batch_size, generator
         As in `fit`; each member shuffles its own order.
     steps, lr, schedule, weight_decay, held_out
@@ -135,7 +135,8 @@ def fit_ensemble(
 
     Returns the history with shape (steps, M). Raises as `fit`, naming the member; on error no net is changed.
 
-    Source: Lakshminarayanan, Pritzel & Blundell (2017), algorithm 1; Pearce, Leibfried & Brintrup (2020), equation 9.
+    Source: Lakshminarayanan, Pritzel & Blundell (2017), algorithm 1; Pearce et al. (2020), equation 9, anchors; Matthews
+    et al. (2017), sample-then-optimize, anchors with noise in y.
     """
     nets = list(models)
     named = _members.parameters(nets)
