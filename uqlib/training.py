@@ -135,8 +135,8 @@ def fit_ensemble(
 
     Returns the history with shape (steps, M). Raises as `fit`, naming the member; on error no net is changed.
 
-    Source: Lakshminarayanan, Pritzel & Blundell (2017), algorithm 1; Pearce et al. (2020), equation 9, anchors; Matthews
-    et al. (2017), sample-then-optimize, anchors with noise in y.
+    Source: Lakshminarayanan, Pritzel & Blundell (2017), algorithm 1; Pearce et al. (2020), equation 9, anchors;
+    Matthews et al. (2017), sample-then-optimize, anchors with noise in y.
     """
     nets = list(models)
     named = _members.parameters(nets)
