@@ -11,7 +11,7 @@ import torch
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
-from uqlib import Predictive, figures, plotting, runtime
+from uqlib import Predictive, _overlays, figures, plotting, runtime
 
 X = torch.linspace(-1, 1, 40, dtype=torch.float64)[:, None]
 
@@ -268,3 +268,63 @@ def test_cloud_counts_points_and_fades_into_the_page(theme):
 def test_cloud_refuses_what_are_no_points_in_the_plane():
     with pytest.raises(ValueError, match=r"shape \(n, 2\)"):
         figures.build(lambda ax: plotting.cloud(ax, torch.zeros(2, 5), xlim=(0, 1), ylim=(0, 1)))
+
+
+STEPS = ("data", "mean", "total", "draws", "truth")
+
+
+def where_everything_is(figure):
+    """Limits and positions of the axes, and the place of each text in a legend that can be seen."""
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    axes = [(ax.get_xlim(), ax.get_ylim(), ax.get_position().bounds) for ax in figure.axes]
+    texts = [text for ax in figure.axes if ax.get_legend() for text in ax.get_legend().get_texts()]
+    return axes, {t.get_text(): t.get_window_extent(canvas.get_renderer()).bounds for t in texts if t.get_visible()}
+
+
+def pixels(figure):
+    """What the figure looks like."""
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    return bytes(canvas.buffer_rgba())
+
+
+def test_steps_build_a_figure_up_and_nothing_moves():
+    with mpl.rc_context(figures.style()):
+        check_steps(*(figures.build(draw, panels=3, ratios=(2, 1, 1)) for _ in range(2)))
+
+
+def check_steps(whole, figure):
+    """Each step adds something, the last is the whole figure, and what can be seen stays where it is."""
+    (axes, texts), seen = where_everything_is(whole), []
+    for count in range(len(STEPS) + 1):
+        _overlays.reveal(figure, STEPS, count)
+        axes_now, texts_now = where_everything_is(figure)
+        assert axes_now == axes and texts_now.items() <= texts.items()
+        legend = figure.axes[0].get_legend()
+        shown = [text.get_text() for text in legend.get_texts() if text.get_visible()]
+        assert ("truth" in shown) == (count == 5) and "outside" in shown
+        seen.append(pixels(figure))
+    assert len(set(seen)) == len(STEPS) + 1
+    assert seen[-1] == pixels(whole)
+    names = [artist.get_gid() for artist in whole.findobj(lambda artist: artist.get_gid())]
+    assert len(names) == len(set(names))
+
+
+def test_steps_are_exported_beside_the_figure(tmp_path, monkeypatch):
+    monkeypatch.setenv("UQLIB_FIGURES", str(tmp_path))
+    figures.show(
+        "00-x", lambda ax: plotting.data(ax, X, X) or plotting.truth(ax, X, X), alt="a", steps=("data", "truth")
+    )
+    stems = sorted(path.stem for path in (tmp_path / "dark").glob("*.pdf"))
+    assert stems == ["00-x", "00-x-1", "00-x-2"]
+    files = [(tmp_path / "light" / f"{stem}.png").read_bytes() for stem in stems]
+    assert image(tmp_path / "light" / "00-x.png").tobytes() == image(tmp_path / "light" / "00-x-2.png").tobytes()
+    assert files[0] != files[1]
+
+
+def test_a_step_that_is_not_there_is_refused():
+    with pytest.raises(ValueError, match="no 'total'; it has data, truth"):
+        figures.show(
+            "00-x", lambda ax: plotting.data(ax, X, X) or plotting.truth(ax, X, X), alt="a", steps=("data", "total")
+        )

@@ -95,12 +95,12 @@ def test_figures_are_named_after_their_notebook(notebook):
 
 
 def test_committed_figures_are_those_of_the_notebooks():
-    names = {
-        name
-        for path in NOTEBOOKS
-        for cell in cells(path, "code")
-        for name in re.findall(r'figures\.show\("([^"]+)"', source(cell))
-    }
+    """Each figure, and one file more for each step that builds it up."""
+    names = set()
+    for cell in (cell for path in NOTEBOOKS for cell in cells(path, "code")):
+        for name, options in re.findall(r'figures\.show\("([^"]+)"(.*?)alt=', source(cell), flags=re.DOTALL):
+            steps = re.search(r"steps=\(([^)]*)\)", options)
+            names |= {name} | {f"{name}-{k + 1}" for k in range(len(re.findall(r'"\w+"', steps[1])) if steps else 0)}
     for theme in figures.PALETTE:
         assert {path.stem for path in (ROOT / "figures" / theme).glob("*.pdf")} == names
 

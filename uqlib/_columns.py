@@ -5,18 +5,17 @@ from torch import Tensor
 
 
 def flat(name: str, value: Tensor) -> Tensor:
-    """One column as a line of numbers that matplotlib takes: on the CPU, without gradient."""
-    if not isinstance(value, Tensor) or value.ndim != 2 or value.shape[1] != 1:
-        shape = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
-        raise ValueError(f"{name}: expected a tensor of shape (n, 1), got {shape}")
-    return value.detach().cpu()[:, 0]
+    """One column, (n, 1), as a line of numbers that matplotlib takes."""
+    return line(name, value, "(n, 1)").flatten()
 
 
-def line(name: str, value: Tensor) -> Tensor:
-    """A line of numbers, (n,), that matplotlib takes."""
-    if not isinstance(value, Tensor) or value.ndim != 1:
-        shape = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
-        raise ValueError(f"{name}: expected a tensor of shape (n,), got {shape}")
+def line(name: str, value: Tensor, shape: str = "(n,)") -> Tensor:
+    """Numbers of the shape `(n,)` or `(n, 1)` that matplotlib takes: on the CPU, without gradient."""
+    if not isinstance(value, Tensor) or value.shape[1:] != ((1,) if shape == "(n, 1)" else ()) or not value.ndim:
+        raise ValueError(
+            f"{name}: expected a tensor of shape {shape}, "
+            f"got {tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__}"
+        )
     return value.detach().cpu()
 
 

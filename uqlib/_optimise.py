@@ -106,9 +106,7 @@ def adam(
 
 def gradients(value: Tensor, tensors: list[Tensor]) -> list[Tensor]:
     """Gradients of a scalar; zero for a tensor that it does not depend on. No .grad of the caller's is touched."""
-    if not value.requires_grad:
-        raise ValueError("loss: it depends on none of the parameters; does it call the net that you hand over?")
-    found = torch.autograd.grad(value, tensors, allow_unused=True)
+    found = torch.autograd.grad(value, tensors, allow_unused=True) if value.requires_grad else [None]
     if all(g is None for g in found):
         raise ValueError("loss: it depends on none of the parameters; does it call the net that you hand over?")
     return [torch.zeros_like(t) if g is None else _laid_out_as(t, g) for t, g in zip(tensors, found, strict=True)]

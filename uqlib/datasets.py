@@ -134,8 +134,7 @@ def from_csv(
     names = [name for name in header if name != target] if inputs is None else list(inputs)
     for name in [*names, target]:
         if header.count(name) != 1:
-            got = f"got {header.count(name)} in the header {', '.join(header)}"
-            raise ValueError(f"{path.name}: expected one column {name!r}, {got}")
+            raise ValueError(f"{path.name}: expected one column {name!r}, got {header.count(name)} in {header}")
     if target in names or not names:
         raise ValueError(f"{path.name}: expected inputs other than the target {target!r}, got {names}")
     if len(rows) < 30:

@@ -12,7 +12,7 @@ from matplotlib import font_manager
 from matplotlib.figure import Figure
 from tueplots import bundles
 
-from uqlib import _files
+from uqlib import _files, _overlays
 
 PALETTE = {
     "light": {"ink": "#222222", "total": "#882255", "aleatoric": "#CC7A00", "epistemic": "#0072B2", "page": "#FFFFFF"},
@@ -80,12 +80,13 @@ def build(
     return figure
 
 
-def show(name: str, draw: Callable[..., object], *, alt: str, **layout: object) -> None:
+def show(name: str, draw: Callable[..., object], *, alt: str, steps: Sequence[str] = (), **layout: object) -> None:
     """Draw a figure in the notebook and, when the environment variable UQLIB_FIGURES names a folder, export it.
 
     `draw` receives one `matplotlib.axes.Axes` a panel and may be called several times: once for the page, once for
     the dark theme. It must therefore draw and not compute. `alt` is what someone hears who can't see the figure.
-    The layout options are those of `build`.
+    The layout options are those of `build`. `steps` builds the exported figure up, for slides: NAME-1 shows the first
+    of the named parts (data, misses, mean, aleatoric, epistemic, total, draws, truth), NAME-2 the first two, and so on.
 
     Exports go to FOLDER/light/NAME.pdf, .svg, .png and FOLDER/dark/..., at exact size with transparent background,
     each written whole or not at all. UQLIB_PAGES names a folder for the image that the page shows, NAME.png.
@@ -96,6 +97,7 @@ def show(name: str, draw: Callable[..., object], *, alt: str, **layout: object) 
     if not isinstance(alt, str) or not alt.strip():
         raise ValueError("alt: expected a sentence that says what the figure shows, got nothing")
     figure = build(draw, **layout)
+    _overlays.reveal(figure, steps, len(steps))
     page = PALETTE["light"]["page"]
     png = _rendered(figure, "png", {"Title": name, "Description": alt}, dpi=_INLINE_DPI, facecolor=page)
     _display(png, alt, round(figure.get_figwidth() * _INLINE_SCALE))
@@ -105,7 +107,9 @@ def show(name: str, draw: Callable[..., object], *, alt: str, **layout: object) 
         # All themes are drawn before the first file is written: a draw that fails leaves no half set.
         themed = {theme: figure if theme == "light" else build(draw, theme=theme, **layout) for theme in PALETTE}
         for theme, one in themed.items():
-            export(one, Path(folder).expanduser() / theme / name, alt, theme=theme)
+            for count in range(len(steps) + 1):
+                _overlays.reveal(one, steps, count or len(steps))
+                export(one, Path(folder).expanduser() / theme / f"{name}{-count or ''}", alt, theme=theme)
 
 
 def export(figure: Figure, stem: Path, alt: str, *, theme: str = "light") -> list[Path]:

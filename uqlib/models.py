@@ -143,8 +143,7 @@ def _mlp(name: str, net: object) -> nn.Module:
 
 def _linear(inputs: int, outputs: int, generator: torch.Generator) -> nn.Linear:
     """torch's default initialisation, but from the given generator: nn.Linear would use the global one."""
-    with torch.random.fork_rng(devices=[]):
-        layer = nn.Linear(inputs, outputs)
+    layer = nn.utils.skip_init(nn.Linear, inputs, outputs, device="cpu")
     nn.init.kaiming_uniform_(layer.weight, a=5**0.5, generator=generator)
     bound = 1 / math.sqrt(inputs)
     nn.init.uniform_(layer.bias, -bound, bound, generator=generator)

@@ -4,11 +4,13 @@ Black is the world, colour is the model. Colours come from the style in force: t
 colour cycle holds mean and total (C0), aleatoric (C1), epistemic (C2), so one draw function serves light and dark.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import matplotlib as mpl
 from jaxtyping import Float
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.text import Annotation
 from torch import Tensor
 
 from uqlib._columns import flat as _flat
@@ -28,25 +30,26 @@ def ink() -> str:
 
 def data(ax: Axes, x: Float[Tensor, "n 1"], y: Float[Tensor, "n 1"], *, label: str = "data", size: float = 2.8) -> None:
     """Draw the points (x, y), each (n, 1), as ink dots; the axis limits are taken from them and not from lines."""
-    ax.plot(_flat("x", x), _flat("y", y), "o", ms=size, mew=0, alpha=0.7, color=ink(), label=label, zorder=2)
+    points = _flat("x", x), _flat("y", y)
+    _name("data", ax.plot(*points, "o", ms=size, mew=0, alpha=0.7, color=ink(), label=label, zorder=2))
 
 
 def misses(ax: Axes, x: Float[Tensor, "n 1"], y: Float[Tensor, "n 1"], *, label: str) -> None:
     """Ring the points (x, y), each (n, 1), that a prediction missed."""
     ring = {"mfc": "none", "mec": COLOURS["aleatoric"], "mew": 1.3}
-    ax.plot(_flat("x", x), _flat("y", y), "o", ms=6.5, label=label, zorder=5, **ring)
+    _name("misses", ax.plot(_flat("x", x), _flat("y", y), "o", ms=6.5, label=label, zorder=5, **ring))
 
 
 def truth(ax: Axes, x: Float[Tensor, "n 1"], values: Float[Tensor, "n 1"], *, label: str = "truth") -> None:
     """Draw the true curve, `values` at x, each (n, 1), as a dashed ink line."""
     x, values = _sorted(x, values)
-    ax.plot(x, values, "--", lw=1.2, color=ink(), label=label, zorder=4)
+    _name("truth", ax.plot(x, values, "--", lw=1.2, color=ink(), label=label, zorder=4))
 
 
 def mean(ax: Axes, x: Float[Tensor, "n 1"], predictive: Predictive, *, label: str = "mean") -> None:
     """Draw the predicted mean at x, (n, 1), as a line."""
     x, values = _sorted(x, predictive.mean)
-    ax.plot(x, values, lw=1.8, color=COLOURS["total"], label=label, zorder=3)
+    _name("mean", ax.plot(x, values, lw=1.8, color=COLOURS["total"], label=label, zorder=3))
 
 
 def band(ax: Axes, x: Float[Tensor, "n 1"], predictive: Predictive, *, part: str = "total", stds: float = 2.0) -> None:
@@ -54,13 +57,11 @@ def band(ax: Axes, x: Float[Tensor, "n 1"], predictive: Predictive, *, part: str
 
     `part` is total, aleatoric or epistemic. A single fitted net has epistemic std zero: its total is its noise.
     """
-    std = getattr(predictive, f"{_known(part)}_std")
-    x, centre, spread = _sorted(x, predictive.mean, std)
+    x, centre, spread = _sorted(x, predictive.mean, getattr(predictive, f"{_known(part)}_std"))
     low, high, colour = centre - stds * spread, centre + stds * spread, COLOURS[part]
     name = "std" if part == "total" else f"{part} std"
-    ax.fill_between(x, low, high, color=colour, alpha=0.3, lw=0, label=f"mean ± {stds:g} {name}", zorder=1)
-    for edge in (low, high):
-        ax.plot(x, edge, lw=1.2, color=colour, zorder=1)
+    fill = ax.fill_between(x, low, high, color=colour, alpha=0.3, lw=0, label=f"mean ± {stds:g} {name}", zorder=1)
+    _name(part, [fill, *(line for edge in (low, high) for line in ax.plot(x, edge, lw=1.2, color=colour, zorder=1))])
 
 
 def std(
@@ -68,8 +69,8 @@ def std(
 ) -> None:
     """Draw a std at x, both (n, 1), from zero upward, its name (`label`, else the part) written at its right end."""
     x, values = _sorted(x, values)
-    ax.plot(x, values, _LINES[_known(part)], lw=1.7, color=COLOURS[part])
-    end_label(ax, x[-1].item(), values[-1].item(), label or part, colour=COLOURS[part])
+    _name(part, ax.plot(x, values, _LINES[_known(part)], lw=1.7, color=COLOURS[part]))
+    _name(part, [end_label(ax, x[-1].item(), values[-1].item(), label or part, colour=COLOURS[part])])
 
 
 def std_panel(ax: Axes, x: Float[Tensor, "n 1"], predictive: Predictive, *, top: float) -> None:
@@ -79,7 +80,7 @@ def std_panel(ax: Axes, x: Float[Tensor, "n 1"], predictive: Predictive, *, top:
     ends = []
     for part in ("aleatoric", "epistemic", "total"):
         place, values = _sorted(x, getattr(predictive, f"{part}_std"))
-        ax.plot(place, values, _LINES[part], lw=1.7, color=COLOURS[part])
+        _name(part, ax.plot(place, values, _LINES[part], lw=1.7, color=COLOURS[part]))
         ends.append((values[-1].item(), part))
     heights, gap = [], 0.075 * top
     for value, _ in sorted(ends):  # kept apart upwards, then pushed down from the top
@@ -87,7 +88,7 @@ def std_panel(ax: Axes, x: Float[Tensor, "n 1"], predictive: Predictive, *, top:
     for i in (2, 1, 0):
         heights[i] = min(heights[i], top - gap * (2 - i))
     for height, (_, part) in zip(heights, sorted(ends), strict=True):
-        end_label(ax, place[-1].item(), height, part, colour=COLOURS[part])
+        _name(part, [end_label(ax, place[-1].item(), height, part, colour=COLOURS[part])])
     ax.set(title="standard deviation", ylim=(0, top))
 
 
@@ -95,9 +96,9 @@ def draws(ax: Axes, x: Float[Tensor, "n 1"], functions: Float[Tensor, "s n 1"], 
     """Draw each of s functions at x as a thin line; together they have one entry in the legend."""
     if not isinstance(functions, Tensor) or functions.ndim != 3 or not functions.numel():
         raise ValueError("functions: expected a tensor of shape (s, n, 1)")
-    look = {"lw": 0.8, "alpha": 0.6, "color": COLOURS["epistemic"], "zorder": 1}
-    for i, one in enumerate(functions):
-        ax.plot(*_sorted(x, one), label=label if i == 0 else None, **look)
+    for one in functions:
+        _name("draws", lines := ax.plot(*_sorted(x, one), lw=0.8, alpha=0.6, color=COLOURS["epistemic"], zorder=1))
+    lines[0].set_label(label)
 
 
 def heatmap(ax: Axes, matrix: Float[Tensor, "p p"], names: Sequence[str], *, limit: float) -> None:
@@ -130,9 +131,14 @@ def cloud(ax: Axes, points: Float[Tensor, "n 2"], *, xlim: _Range, ylim: _Range,
     ax.set(xlim=xlim, ylim=ylim)
 
 
-def end_label(ax: Axes, x: float, y: float, text: str, *, colour: str | None = None) -> None:
-    """Write the name of a line just right of its end at (x, y); the layout makes room for it."""
-    ax.annotate(text, (x, y), xytext=(5, 0), textcoords="offset points", va="center", fontsize=9, color=colour or ink())
+def end_label(ax: Axes, x: float, y: float, text: str, *, colour: str | None = None) -> Annotation:
+    """Write the name of a line just right of its end at (x, y), and return it; the layout makes room for it."""
+    label = ax.annotate(
+        text, (x, y), xytext=(5, 0), textcoords="offset points", va="center", fontsize=9, color=colour or ink()
+    )
+    if text.isalpha():  # the label of the truth comes and goes with it
+        _name(text, [label])
+    return label
 
 
 def loss(
@@ -167,13 +173,19 @@ def strip(ax: Axes, groups: Mapping[str, Float[Tensor, " seeds"]], *, colour: st
 def no_data(ax: Axes, low: float, high: float, *, label: str = "no data") -> None:
     """Shade the range of x from low to high, where nothing was measured, and say so at its foot."""
     ax.axvspan(low, high, color=ink(), alpha=0.07, lw=0, zorder=0)
-    place = ax.get_xaxis_transform()
-    ax.text((low + high) / 2, 0.02, label, transform=place, ha="center", va="bottom", fontsize=8.5)
+    ax.text((low + high) / 2, 0.02, label, transform=ax.get_xaxis_transform(), ha="center", va="bottom", fontsize=8.5)
 
 
 def legend(ax: Axes, **options: object) -> None:
     """Draw the legend of an axes, without frame; call it once a figure."""
     ax.legend(**{"loc": "upper left", "handlelength": 1.6, "columnspacing": 1.2, "borderaxespad": 0.3} | options)
+
+
+def _name(group: str, artists: Iterable[Artist]) -> None:
+    """Give artists the name of what they show, unlike any other in the figure: by it `figures` builds overlays."""
+    for artist in artists:
+        ax = artist.axes
+        artist.set_gid(f"{group}-{ax.figure.axes.index(ax)}-{ax.get_children().index(artist)}")
 
 
 def _known(part: str) -> str:

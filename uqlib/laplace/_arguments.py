@@ -52,9 +52,8 @@ def pairs(data: Batches) -> Iterator[tuple[Tensor, Tensor]]:
     number = None
     for number, batch in enumerate([data] if is_pair(data) else data):
         if not is_pair(batch):
-            got = type(batch).__name__
-            if isinstance(batch, tuple | list):
-                got = f"({', '.join(type(part).__name__ for part in batch)})"
+            parts = batch if isinstance(batch, tuple | list) else [batch]
+            got = ", ".join(type(part).__name__ for part in parts)
             raise TypeError(f"data: expected batch {number} to be a pair of tensors (phi, y), got {got}")
         yield batch
     if number is None:
