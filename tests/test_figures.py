@@ -303,6 +303,7 @@ def check_steps(whole, figure):
         assert axes_now == axes and texts_now.items() <= texts.items()
         legend = figure.axes[0].get_legend()
         shown = [text.get_text() for text in legend.get_texts() if text.get_visible()]
+        assert [mark.get_visible() for mark in legend.legend_handles] == [t.get_visible() for t in legend.get_texts()]
         assert ("truth" in shown) == (count == 5) and "outside" in shown
         seen.append(pixels(figure))
     assert len(set(seen)) == len(STEPS) + 1
