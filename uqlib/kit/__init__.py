@@ -1,0 +1,1 @@
+"""What is made from the notebooks for a lecture: the gallery of figures, slides, decks and the site."""
