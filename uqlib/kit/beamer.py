@@ -26,6 +26,7 @@ NOTATION = (
     (r"\\mathrm\{KL\}", r"\\uqkl"),
 )
 _LINE = 70  # characters of text in a line of a slide, about
+_LARGE = 330  # so few characters that they may be larger where nothing else is on the slide
 _WIDTH = 398.0  # points of text in a line; a character of code is 0.525 of its size wide
 
 
@@ -88,8 +89,9 @@ def _running(frame: Frame) -> str:
     text = " ".join(map(_tex, frame.text))
     if frame.picture:
         lines = math.ceil(len(words.plain(" ".join(frame.text))) / _LINE)
-        return (f"{text}\n\n\\uqroom{{{lines}}}" if text else "") + _figure(frame.picture)
-    return f"{text}\n" + _code(frame) if text else _code(frame)
+        return (f"{text}\n\n\\uqroom{{{lines}}}\n" if text else "") + _figure(frame.picture)
+    size = "\\large " if len(words.plain(" ".join(frame.text))) < _LARGE and frame.kind == "breaks" and not frame.code else ""
+    return f"{size}{text}\n\n" + _code(frame)
 
 
 def _figure(picture: Picture) -> str:
@@ -101,7 +103,8 @@ def _list(frame: Frame) -> str:
     """What was printed, then a sentence an item, then the exercise."""
     numbers = frame.kind == "reading"
     items = "".join(f"  \\item {_tex(sentence, numbers=numbers)}\n" for sentence in frame.text)
-    text = f"\\begin{{itemize}}\n  \\setlength\\itemsep{{1.2ex}}\n{items}\\end{{itemize}}\n" if items else ""
+    size = "\\large" if numbers and not frame.code else ""
+    text = f"{size}\\begin{{itemize}}\n  \\setlength\\itemsep{{1.2ex}}\n{items}\\end{{itemize}}\n" if items else ""
     return _code(frame) + text + (f"\\uqexercise{{{_tex(frame.last)}}}\n" if frame.last else "")
 
 
@@ -113,7 +116,7 @@ def _code(frame: Frame) -> str:
     """Code or printed output, as large as its longest line allows."""
     if not frame.code:
         return ""
-    size = min(10.95, math.floor(10 * _WIDTH / (0.526 * max(map(len, frame.code)))) / 10)
+    size = min(13.0, math.floor(10 * _WIDTH / (0.526 * max(map(len, frame.code)))) / 10)
     body = code.coloured(
         frame.code,
         python=frame.kind == "lines",

@@ -221,7 +221,7 @@ def _lines(notebook: _Notebook, cell: dict) -> list[str]:
         ast.parse("\n".join(chosen))
     except SyntaxError as error:
         raise notebook.wrong("lines", cell, f"expected whole statements, got {error.text.strip()!r}") from None
-    return chosen
+    return [re.sub(r"(?<=\S) {3,}(?=# )", "  ", line) for line in chosen]  # comments need no common margin here
 
 
 def _predict(notebook: _Notebook) -> tuple[str, str]:
