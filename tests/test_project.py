@@ -19,11 +19,11 @@ MODULES = {name: ast.parse(path.read_text()) for name, path in PATHS.items()}
 
 # Each module may import those named before it, and no other.
 LAYERS = [
-    {"_checks", "_columns", "_files", "_overlays", "runtime", "kit.__init__", "kit.gallery"},
-    {"predictive", "datasets", "losses", "_optimise", "pages"},
-    {"_members", "models", "plotting", "figures", "laplace._arguments", "laplace._factor"},
-    {"laplace._statistics", "flows._layers", "metrics", "training"},
-    {"laplace._posterior", "flows._flow"},
+    {"_checks", "_columns", "_files", "_overlays", "runtime", "kit.__init__", "kit.gallery", "kit.words", "kit.code"},
+    {"predictive", "datasets", "losses", "_optimise", "pages", "kit.tagged"},
+    {"_members", "models", "plotting", "figures", "laplace._arguments", "laplace._factor", "kit.frames"},
+    {"laplace._statistics", "flows._layers", "metrics", "training", "kit.beamer", "kit.decks"},
+    {"laplace._posterior", "flows._flow", "kit.slides"},
     {"laplace._fitting", "flows.__init__"},
     {"laplace._evidence", "laplace._heads"},
     {"laplace.__init__"},
@@ -94,7 +94,8 @@ def requirements(lines):
 
 def test_environment_yml_agrees_with_pyproject():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = requirements(project["dependencies"] + project["optional-dependencies"]["test"])
+    extras = [line for lines in project["optional-dependencies"].values() for line in lines]
+    wanted = requirements(project["dependencies"] + extras)
     text = (ROOT / "environment.yml").read_text()
     listed = requirements(re.findall(r"^ +- ([\w.-]+[<>=][^\s]*)$", text, flags=re.MULTILINE))
     names = {"pytorch": "torch", "matplotlib-base": "matplotlib", "seaborn-base": "seaborn"}
@@ -107,9 +108,10 @@ def test_constraints_pin_every_direct_dependency_within_its_range():
     from packaging.requirements import Requirement
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = [line for lines in project["optional-dependencies"].values() for line in lines]
     lines = (ROOT / "constraints.txt").read_text().splitlines()
     pins = dict(line.split("==") for line in lines if line and not line.startswith("#"))
-    for requirement in map(Requirement, project["dependencies"] + project["optional-dependencies"]["test"]):
+    for requirement in map(Requirement, project["dependencies"] + extras):
         assert requirement.specifier.contains(pins[requirement.name]), requirement
     assert pins["torch"] == "2.13.0"
     assert not any("torchvision" in line or "torchaudio" in line for line in lines if not line.startswith("#"))

@@ -24,6 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
         ("execute", "run notebooks, the longest first, and write nothing: do they run, and how fast?"),
         ("refresh", "run notebooks and renew their stored outputs in place"),
         ("figures", "run notebooks and export their figures to figures/"),
+        ("slides", "make slides from the stored notebooks: build/slides/beamer and build/slides/reveal"),
     ):
         command = commands.add_parser(name, help=text, description=text)
         if name != "list":
@@ -43,6 +44,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"no notebook {', '.join(unknown)}; there are {', '.join(known)}", file=sys.stderr)
         return 2
     paths = [known[number] for number in dict.fromkeys(asked.number or known)]
+    if asked.command == "slides":
+        return _slides(paths, root)
     if asked.command == "execute":  # two workers end together only if no long notebook starts last
         paths.sort(key=lambda path: path.stat().st_size, reverse=True)
     try:
@@ -55,6 +58,22 @@ def main(arguments: list[str] | None = None) -> int:
     elif failed:
         print(f"{len(failed)} of {len(paths)} failed: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0
+
+
+def _slides(paths: list[Path], root: Path) -> int:
+    """Nothing is run: a second for all sixteen."""
+    from uqlib.kit import slides
+
+    target = root / "build" / "slides"
+    try:
+        built = slides.build(root, paths, target)
+    except (ValueError, OSError) as trouble:
+        print(trouble, file=sys.stderr)
+        return 1
+    for name, pages, figures in built:
+        print(f"{name:<32} 9 frames, {pages:2} pages in beamer, {figures} figures")
+    print(f"In {target.relative_to(root)}/reveal open a page; {target.relative_to(root)}/beamer compiles by pdflatex.")
+    return 0
 
 
 class _Parser(argparse.ArgumentParser):

@@ -25,6 +25,6 @@ function start() {
 }
 MathJax = {
   options: { enableMenu: false },
-  svg: { fontCache: "local" },
+  svg: { fontCache: "local", scale: 0.92 },
   startup: { pageReady: () => MathJax.startup.defaultPageReady().then(start) },
 };

@@ -4,7 +4,8 @@ import math
 import re
 
 from uqlib.kit import code, words
-from uqlib.kit.frames import Deck, Frame, Picture
+from uqlib.kit.frames import Deck, Frame
+from uqlib.kit.tagged import Picture
 
 _SPECIAL = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 _SPECIAL |= {sign: f"\\{sign}" for sign in "&%$#_{}"} | {"<": r"\textless{}", ">": r"\textgreater{}"}
@@ -26,7 +27,6 @@ NOTATION = (
     (r"\\mathrm\{KL\}", r"\\uqkl"),
 )
 _LINE = 70  # characters of text in a line of a slide, about
-_LARGE = 330  # so few characters that they may be larger where nothing else is on the slide
 _WIDTH = 398.0  # points of text in a line; a character of code is 0.525 of its size wide
 
 
@@ -90,7 +90,7 @@ def _running(frame: Frame) -> str:
     if frame.picture:
         lines = math.ceil(len(words.plain(" ".join(frame.text))) / _LINE)
         return (f"{text}\n\n\\uqroom{{{lines}}}\n" if text else "") + _figure(frame.picture)
-    size = "\\large " if len(words.plain(" ".join(frame.text))) < _LARGE and frame.kind == "breaks" and not frame.code else ""
+    size = "\\large " if frame.alone else ""
     return f"{size}{text}\n\n" + _code(frame)
 
 

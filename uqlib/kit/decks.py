@@ -7,24 +7,26 @@ come from its wheel and that of sphinx-mathjax-offline, and one function puts th
 
 import base64
 import html
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 
 from uqlib.figures import PALETTE
 from uqlib.kit import code, words
-from uqlib.kit.frames import Deck, Frame, Picture
+from uqlib.kit.frames import Deck, Frame
+from uqlib.kit.tagged import Picture
 
 _REVEAL = ("sphinx_revealjs", "_static/revealjs")
 _MATHJAX = ("sphinx-mathjax-offline", "static/mathjax/tex-svg.js")
+_escape = partial(html.escape, quote=False)
 STYLE = {
-    "text": lambda text: html.escape(text, quote=False).replace("★", '<span class="star">★</span>'),
+    "text": lambda text: _escape(text).replace("★", '<span class="star">★</span>'),
     "number": lambda text: f'<b class="figure">{text}</b>',
     "strong": lambda text: f"<strong>{text}</strong>",
     "em": lambda text: f"<em>{text}</em>",
-    "code": lambda text: f"<code>{html.escape(text, quote=False)}</code>",
-    "math": lambda formula: rf"\({html.escape(formula, quote=False)}\)",
-    "display": lambda formula: rf"\[{html.escape(formula, quote=False)}\]",
+    "code": lambda text: f"<code>{_escape(text)}</code>",
+    "math": lambda formula: rf"\({_escape(formula)}\)",
+    "display": lambda formula: rf'<span class="display" data-prevent-swipe>\[{_escape(formula)}\]</span>',
 }
 
 
@@ -79,8 +81,7 @@ def _slide(deck: Deck, frame: Frame, figures: Path) -> str:
     body = _code(frame) + text if frame.kind == "reading" else text + _code(frame)
     body += _picture(frame.picture, figures) if frame.picture else ""
     body += f'<p class="exercise">{_html(frame.last)}</p>' if frame.last else ""
-    alone = frame.kind == "breaks" and not frame.picture and not frame.code
-    kind = f"{frame.kind}{' shown' * bool(frame.picture)}{' alone' * alone}"
+    kind = f"{frame.kind}{' shown' * bool(frame.picture)}{' alone' * frame.alone}"
     return _section(kind, f"<h2>{_html(frame.title)}</h2>", body, note)
 
 
@@ -118,7 +119,7 @@ def _code(frame: Frame) -> str:
     body = code.coloured(
         frame.code,
         python=frame.kind == "lines",
-        escape=lambda text: html.escape(text, quote=False),
+        escape=_escape,
         mark=lambda kind, text: f'<span class="{kind}">{text}</span>',
     )
     return f'<pre data-prevent-swipe style="--long: {max(map(len, frame.code))}">{body}</pre>'

@@ -10,7 +10,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 _KEPT = re.compile(r"`[^`]*`|\$\$.+?\$\$|\$[^$]+\$", re.DOTALL)  # a full stop in there ends no sentence
 _MARK = "\x01{}\x02"
 _MARKED = re.compile("\x01(\\d+)\x02\x03?")
-_STOP = re.compile("(?<=[.!?\x03])[\"”*)]*\\s+(?=[\"“*(\\[]*[A-Z\x01])")
+_STOP = re.compile('(?<=[.!?\x03])["”*)]*\\s+(?=["“*(\\[]*[A-Z\x01])')
 _ITEM = re.compile(r"(?m)^(?:\d+\.|[*-]) +(?=\S)")
 _NUMBER = re.compile(r"(?<![\w.])(?<!notebook )(?<!notebooks )[−+±-]?\d[\d,]*(?:\.\d+)?(?: \d{3}\b)*(?: ?%)?")
 
