@@ -90,7 +90,7 @@ def _running(frame: Frame) -> str:
     if frame.picture:
         lines = math.ceil(len(words.plain(" ".join(frame.text))) / _LINE)
         return (f"{text}\n\n\\uqroom{{{lines}}}\n" if text else "") + _figure(frame.picture)
-    size = "\\large " if frame.alone else ""
+    size = "\\large " if frame.large else ""
     return f"{size}{text}\n\n" + _code(frame)
 
 

@@ -81,7 +81,7 @@ def _slide(deck: Deck, frame: Frame, figures: Path) -> str:
     body = _code(frame) + text if frame.kind == "reading" else text + _code(frame)
     body += _picture(frame.picture, figures) if frame.picture else ""
     body += f'<p class="exercise">{_html(frame.last)}</p>' if frame.last else ""
-    kind = f"{frame.kind}{' shown' * bool(frame.picture)}{' alone' * frame.alone}"
+    kind = f"{frame.kind}{' shown' * bool(frame.picture)}{' large' * frame.large}"
     return _section(kind, f"<h2>{_html(frame.title)}</h2>", body, note)
 
 

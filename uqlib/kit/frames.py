@@ -24,9 +24,11 @@ class Frame:
     note: str = ""
 
     @property
-    def alone(self) -> bool:
-        """Whether there are words only, and they may be larger."""
-        return self.kind == "predict" or (self.kind == "breaks" and not self.picture and not self.code)
+    def large(self) -> bool:
+        """Whether there are so few words, and nothing else, that they may be larger."""
+        if self.picture or self.code or self.kind not in ("predict", "breaks", "equation"):
+            return False
+        return self.kind != "equation" or len(words.plain(" ".join(self.text))) < 220
 
 
 @dataclass(frozen=True)
