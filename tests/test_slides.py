@@ -119,7 +119,7 @@ def test_symbols_come_back_unless_somebody_redefines_them():
     for path in NOTEBOOKS:
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             for formula in re.findall(r"\$([^$]+)\$", tagged.source(cell)) * (cell["cell_type"] == "markdown"):
-                back = re.sub(r"\\uq\w+", lambda match: defaults[match[0]], beamer.notation(formula))
+                back = re.sub(r"\\uq[a-z]+", lambda match: defaults[match[0]], beamer.notation(formula))
                 assert back == formula
     assert beamer.notation(r"s(x)^2 + \sigma_i^2") == r"\uqepistemic(x)^2 + \uqnoise_i^2"
     assert beamer.notation(r"s_1 z, \sigma") == r"s_1 z, \uqnoise"
@@ -189,7 +189,7 @@ def changed(tmp_path, change):
             r"03_.*, slide-lines, cell [\w-]+: expected 1 to 6 lines of 100 characters, got 10 of \d+",
         ),
         (
-            lambda cells, holders: holders["slide-lines"].update(slide={"lines": [2, 3]}),
+            lambda cells, holders: holders["slide-lines"].update(slide={"lines": [2, 2]}),
             r"03_.*, slide-lines, cell [\w-]+: expected whole statements, got .*",
         ),
         (
