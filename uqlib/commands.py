@@ -56,16 +56,17 @@ def main(arguments: list[str] | None = None) -> int:
             return _slides(paths, root)
         if asked.command == "execute":  # two workers end together only if no long notebook starts last
             paths.sort(key=lambda path: path.stat().st_size, reverse=True)
-        return _end(kernel.each(_one, paths, asked.command, root), _next_step(asked.command, root))
+        failed = kernel.each(_one, paths, asked.command, root)
+        return _end(failed, len(paths), _next_step(asked.command, root))
     except KeyboardInterrupt:
         print("interrupted; what was finished is kept", file=sys.stderr)
         return 130
 
 
-def _end(failed: list[str], good_news: str) -> int:
+def _end(failed: list[str], count: int, good_news: str) -> int:
     """The last line, and the exit code."""
     if failed:
-        print(f"failed: {', '.join(failed)}", file=sys.stderr)
+        print(f"{len(failed)} of {count} failed: {', '.join(failed)}", file=sys.stderr)
     elif good_news:
         print(good_news)
     return 1 if failed else 0
@@ -82,7 +83,8 @@ def _figures(asked: argparse.Namespace, root: Path) -> int:
         return 2
     if not failed and not asked.name and medium == "16:9":
         gallery.write(root, out)
-    return _end(failed, f"Figures are in {out / factory.FOLDERS[medium]}, in light/ and dark/.")
+    count = len({name[:2] for name in asked.name}) or len(list((root / "notebooks").glob("[0-9][0-9]_*.ipynb")))
+    return _end(failed, count, f"Figures are in {out / factory.FOLDERS[medium]}, in light/ and dark/.")
 
 
 def _slides(paths: list[Path], root: Path) -> int:

@@ -15,7 +15,8 @@ import torch
 from matplotlib.animation import HTMLWriter, PillowWriter
 from torch import Tensor
 
-from uqlib import Predictive, _files, datasets, figures, laplace, losses, models, plotting, runtime, training
+from uqlib import _files, datasets, figures, laplace, losses, models, plotting, runtime, training
+from uqlib.predictive import Predictive
 
 _DPI, _PACE = 110, 8  # pixels an inch, frames a second
 _HOLD = 12  # how often the last frame is shown before it all begins again
