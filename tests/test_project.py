@@ -39,7 +39,8 @@ def imported(tree):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "uqlib":
             _, _, inner = node.module.partition(".")
             inside = [f"{inner}.{name.name}".lstrip(".") for name in node.names]
-            yield from (inside if set(inside) & set(MODULES) else [inner])
+            names = inside if (set(inside) | {f"{name}.__init__" for name in inside}) & set(MODULES) else [inner]
+            yield from (name if name in MODULES else f"{name}.__init__" for name in names)
 
 
 def test_imports_go_downwards():
