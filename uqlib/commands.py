@@ -24,9 +24,10 @@ def main(arguments: list[str] | None = None) -> int:
         ("execute", "run notebooks, the longest first, and write nothing: do they run, and how fast?"),
         ("refresh", "run notebooks and renew their stored outputs in place"),
         ("figures", "run notebooks and export their figures to figures/"),
+        ("site", "build the web site from the stored outputs, below build/site"),
     ):
         command = commands.add_parser(name, help=text, description=text)
-        if name != "list":
+        if name not in ("list", "site"):
             command.add_argument("number", nargs="*", help="notebook numbers, such as 03; all if left out")
     asked = parser.parse_args(arguments)
     root = _root()
@@ -38,6 +39,8 @@ def main(arguments: list[str] | None = None) -> int:
         for number, path in known.items():
             print(number, title(path))
         return 0
+    if asked.command == "site":
+        return _site(root)
     unknown = [number for number in asked.number if number not in known]
     if unknown:
         print(f"no notebook {', '.join(unknown)}; there are {', '.join(known)}", file=sys.stderr)
@@ -144,6 +147,21 @@ def _failing_cell(notebook: object, trouble: Exception) -> str:
                 reason = (output.evalue.strip() or " ").splitlines()[0]
                 return f"FAILED in cell {number} ({cell.id}): {output.ename}: {reason}"
     return f"FAILED: {type(trouble).__name__}: {str(trouble).strip().splitlines()[0]}"
+
+
+def _site(root: Path) -> int:
+    """Build the web site; what a missing package or a warning means in one line."""
+    try:
+        from uqlib.kit import site
+
+        print(f"Open {site.build(root).relative_to(root)} in a browser.")
+    except ImportError as missing:
+        print(f"{missing}; the site needs the extra `kit`: pip install '.[kit]'", file=sys.stderr)
+        return 1
+    except RuntimeError as trouble:
+        print(trouble, file=sys.stderr)
+        return 1
+    return 0
 
 
 def _next_step(command: str, root: Path) -> str:
