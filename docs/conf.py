@@ -54,7 +54,22 @@ html_theme_options = {
 copybutton_exclude = ".linenos, .gp, .go"
 
 
+def with_notes(app, what, name, obj, options, lines):
+    """Give the text below a list of parameters or errors a heading, or napoleon takes it for one more entry."""
+    listing = False
+    for place in range(len(lines) - 1, -1, -1):
+        if set(lines[place]) == {"-"}:
+            listing = lines[place - 1] in ("Parameters", "Raises")
+            end = next((at for at in range(place + 1, len(lines) - 1) if set(lines[at + 1]) == {"-"}), len(lines))
+            for at in range(place + 1, end):
+                follower = lines[at + 1] if at + 1 < len(lines) else ""
+                if listing and lines[at] and lines[at - 1] == "" and not (lines[at] + follower).count("    "):
+                    lines[at:at] = ["Notes", "-----"]
+                    break
+
+
 def setup(app):
     """Take static and extra files from the source folder of this build, wherever it is."""
+    app.connect("autodoc-process-docstring", with_notes, priority=100)  # napoleon comes at 500
     app.config.html_static_path = [str(app.confdir / "_static"), str(app.srcdir / "_static")]
     app.config.html_extra_path = [str(app.srcdir / "_extra")]
