@@ -64,7 +64,8 @@ def _symptoms(notebook: Path) -> str:
         heading = texts[start].splitlines()[0].removeprefix("## ")
         link = f"[{heading}](notebooks/{notebook.name}#{_slug(heading)})"
         found = re.search(r"\*\*Cure\.\*\* (.*)", "\n".join(texts[start:end]))
-        lines.append(f"{seen}| {found[1] if found else 'see the section'} | {link} |")
+        cure = re.sub(r" [^.]*:$", "", found[1]) if found else "see there"  # a last "Look:" leads to the next cell
+        lines.append(f"{seen}| {cure} | {link} |")
     return "\n".join(lines)
 
 
