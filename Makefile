@@ -18,7 +18,7 @@ endif
 NBVAL = $(RUN) -m pytest -q --nbval --nbval-current-env --nbval-cell-timeout 300 -n 2 --dist loadscope notebooks
 
 .DEFAULT_GOAL := help
-.PHONY: help notebooks test lint unit nbval refresh reference figures lab bench bench-peers clean check-active
+.PHONY: help notebooks test lint unit nbval refresh reference figures site lab bench bench-peers clean check-active
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1|/' | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
@@ -30,7 +30,7 @@ test: lint unit nbval ## lint, unit tests, and every notebook compared with its 
 
 lint: $(READY) ## style of package, tests and notebooks
 	@$(RUN) -m ruff check .
-	@$(RUN) -m ruff format --check uqlib tests
+	@$(RUN) -m ruff format --check uqlib tests docs
 
 unit: $(READY) ## unit tests, then once more with every annotation enforced
 	@$(RUN) -m pytest -q -n 2 tests
@@ -48,6 +48,9 @@ reference: $(READY) ## compute the stored results in data/ anew; about a quarter
 
 figures: $(READY) ## export every figure to figures/: pdf, svg, png, light and dark
 	@$(RUN) -m uqlib figures
+
+site: $(READY) ## the web site from the stored outputs, to read without a network: build/site/index.html
+	@$(RUN) -m uqlib site
 
 lab: $(READY) ## JupyterLab in notebooks/, on this machine only
 	@env -u TQDM_DISABLE $(RUN) -m jupyterlab notebooks --ip=localhost
@@ -76,9 +79,9 @@ $(VENV)/ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed, $$($(PYTHON) --version 2>&1) found; name another: make PYTHON=python3.12 ..."; exit 2; }
 	@echo "Setting up $(VENV) (once; a few minutes)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,kit]'
 	@touch $@
 endif
 
 check-active:
-	@$(RUN) -c 'import nbval, torch, uqlib' 2>/dev/null || { echo "This environment lacks the course; install it: $(RUN) -m pip install --editable '.[test]'"; exit 2; }
+	@$(RUN) -c 'import nbval, torch, uqlib' 2>/dev/null || { echo "This environment lacks the course; install it: $(RUN) -m pip install --editable '.[test,kit]'"; exit 2; }

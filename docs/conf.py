@@ -3,7 +3,6 @@
 project = "Uncertainty in neural networks"
 html_title = "Uncertainty in neural networks, hands on"
 author = "the authors of the uqlib course"
-copyright = "code MIT, text and figures CC BY 4.0"  # noqa: A001, Sphinx wants this name
 language = "en"
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "sphinx_copybutton"]
@@ -30,6 +29,7 @@ python_maximum_signature_line_length = 72
 python_use_unqualified_type_names = True
 napoleon_google_docstring = False
 napoleon_numpy_docstring = True
+napoleon_use_param = False
 add_module_names = False
 
 html_theme = "sphinx_book_theme"
@@ -49,7 +49,8 @@ html_theme_options = {
     "article_header_end": ["article-header-buttons.html"],
     "toc_title": "On this page",
     "search_bar_text": "Search the course",
-    "footer_content_items": ["copyright.html"],
+    "extra_footer": "Code: MIT. Text and figures: CC BY 4.0.",
+    "footer_content_items": ["extra-footer.html"],
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }

@@ -103,9 +103,10 @@
       curve.line(taus, all.map((one) => one[part]), kind);
       curve.mark(tau, now[part], kind);
     }
-    curve.text(1.5e-4, all[0].fit + 4, "fit", "epistemic");
-    curve.text(1.5e-4, all[0].price + 5, "price", "aleatoric");
-    curve.text(1.5e-4, all[0].evidence - 9, "evidence = fit − price", "total");
+    const at = (value) => all[slider.nearest(value)];
+    curve.text(1.5e-4, at(1.5e-4).fit + 3, "fit", "epistemic");
+    curve.text(6e-3, at(6e-3).price + 6, "price", "aleatoric");
+    curve.text(6e-3, at(6e-3).evidence - 10, "log evidence", "total");
   }
 
   function verdict() {

@@ -3,7 +3,7 @@
 
 const plot = (() => {
   const NAMESPACE = "http://www.w3.org/2000/svg";
-  const MARGIN = { left: 46, right: 12, top: 10, bottom: 40 };
+  const MARGIN = { left: 46, right: 22, top: 10, bottom: 40 };
 
   function element(parent, name, attributes, text) {
     const made = document.createElementNS(NAMESPACE, name);

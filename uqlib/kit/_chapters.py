@@ -13,6 +13,8 @@ _FOLDED = re.compile(
     r"^(?P<mark>\d+\. )?(?P<before>.*?)<details><summary>(?P<head>.*?)</summary>\s*(?P<body>.*?)\s*</details>",
     re.DOTALL | re.MULTILINE,
 )
+# A formula on lines of its own, in the middle of a paragraph.
+_DISPLAYED = re.compile(r"^(?P<lead>[> ]*)\$\$\s*(?P<formula>.*?)\s*\$\$ *$", re.DOTALL | re.MULTILINE)
 
 
 def title(path: Path) -> str:
@@ -30,10 +32,12 @@ def page(path: Path, up: str, pictures: Path, solution: Path | None = None) -> b
     cells = notebook["cells"]
     for cell in cells:
         if cell["cell_type"] == "markdown":
-            cell["source"] = folded(relinked("".join(cell["source"]), up))
+            cell["source"] = folded(displayed(relinked("".join(cell["source"]), up)))
         else:
             _pair_images(cell, up, pictures)
-    load = f'<p class="chapter-links"><a href="{up}downloads/{path.name}" download>Download this notebook</a> (.ipynb)</p>'
+    load = (
+        f'<p class="chapter-links"><a href="{up}downloads/{path.name}" download>Download this notebook</a> (.ipynb)</p>'
+    )
     cells[0]["source"] += f"\n\n{load}"
     if solution is not None:
         link = f"[{title(solution)}](solutions/{solution.name})"
@@ -73,10 +77,25 @@ def folded(text: str) -> str:
 
     def block(found: re.Match) -> str:
         indent = " " * len(found["mark"] or "")
-        lines = ["", f"<details><summary>{found['head']}</summary>", "", *found["body"].splitlines(), "", "</details>", ""]
-        return (found["mark"] or "") + found["before"] + "\n" + "\n".join(indent + line if line else "" for line in lines)
+        lines = [
+            "",
+            f"<details><summary>{found['head']}</summary>",
+            "",
+            *found["body"].splitlines(),
+            "",
+            "</details>",
+            "",
+        ]
+        return (
+            (found["mark"] or "") + found["before"] + "\n" + "\n".join(indent + line if line else "" for line in lines)
+        )
 
     return _FOLDED.sub(block, text)
+
+
+def displayed(text: str) -> str:
+    """Markdown whose displayed formulas stand between blank lines, where MyST finds them."""
+    return _DISPLAYED.sub(r"\g<lead>\n\g<lead>$$\n\g<lead>\g<formula>\n\g<lead>$$\n\g<lead>", text)
 
 
 def relinked(text: str, up: str) -> str:

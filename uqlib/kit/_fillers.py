@@ -35,7 +35,9 @@ def _plan(root: Path) -> bool:
 def _headline(notebooks: Path, pictures: Path) -> str:
     record = next(one for one in gallery.collect(notebooks) if one["name"] == _HEADLINE)
     pair = _chapters.picture(_HEADLINE, record["alt"], 717, "", pictures)
-    return f'<div class="figure-pair">{pair}</div>\n\n*{record["title"]}* ([notebook 03](notebooks/{record["notebook"]}))'
+    return (
+        f'<div class="figure-pair">{pair}</div>\n\n*{record["title"]}* ([notebook 03](notebooks/{record["notebook"]}))'
+    )
 
 
 def _readme(root: Path, first: str, then: str) -> str:
@@ -64,7 +66,9 @@ def _symptoms(notebook: Path) -> str:
         heading = texts[start].splitlines()[0].removeprefix("## ")
         link = f"[{heading}](notebooks/{notebook.name}#{_slug(heading)})"
         found = re.search(r"\*\*Cure\.\*\* (.*)", "\n".join(texts[start:end]))
-        cure = re.sub(r" [^.]*:$", "", found[1]) if found else "see there"  # a last "Look:" leads to the next cell
+        cure = (
+            re.sub(r"(?<=\.) (?:(?!\. ).)*:$", "", found[1]) if found else "see there"
+        )  # "..., look:" leads to a cell
         lines.append(f"{seen}| {cure} | {link} |")
     return "\n".join(lines)
 

@@ -103,7 +103,9 @@ def _pages(root: Path, pictures: Path) -> dict[str, bytes]:
     for path in [*sorted((root / "docs").glob("*.md")), root / "data" / "README.md"]:
         text = _FILL.sub(lambda found: fillers[found[1]](), path.read_text(encoding="utf-8"))
         name = "data.md" if path.name == "README.md" else path.name
-        content[name] = _chapters.folded(_chapters.relinked(text, "").replace("](../notebooks/", "](notebooks/")).encode()
+        content[name] = _chapters.folded(
+            _chapters.relinked(text, "").replace("](../notebooks/", "](notebooks/")
+        ).encode()
     for name in _MODULES:
         heading = f"uqlib.{name}\n{'=' * (6 + len(name))}"
         content[f"api/{name}.rst"] = f"{heading}\n\n.. automodule:: uqlib.{name}\n   :members:\n".encode()
