@@ -94,9 +94,14 @@ def requirements(lines):
     return {re.split(r"[<>=!~]", line, maxsplit=1)[0]: re.sub(r"^[\w.-]+", "", line) for line in lines}
 
 
+def direct_dependencies(project):
+    extras = project["optional-dependencies"].values()
+    return [*project["dependencies"], *(line for extra in extras for line in extra)]
+
+
 def test_environment_yml_agrees_with_pyproject():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = requirements(project["dependencies"] + sum(project["optional-dependencies"].values(), []))
+    wanted = requirements(direct_dependencies(project))
     text = (ROOT / "environment.yml").read_text()
     listed = requirements(re.findall(r"^ +- ([\w.-]+[<>=][^\s]*)$", text, flags=re.MULTILINE))
     names = {"pytorch": "torch", "matplotlib-base": "matplotlib", "seaborn-base": "seaborn"}
@@ -111,8 +116,7 @@ def test_constraints_pin_every_direct_dependency_within_its_range():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     lines = (ROOT / "constraints.txt").read_text().splitlines()
     pins = dict(line.split("==") for line in lines if line and not line.startswith("#"))
-    direct = project["dependencies"] + sum(project["optional-dependencies"].values(), [])
-    for requirement in map(Requirement, direct):
+    for requirement in map(Requirement, direct_dependencies(project)):
         assert requirement.specifier.contains(pins[requirement.name]), requirement
     assert pins["torch"] == "2.13.0"
     assert not any("torchvision" in line or "torchaudio" in line for line in lines if not line.startswith("#"))

@@ -294,11 +294,12 @@ CONTRAST = """() => {
   const behind = one => { for (; one; one = one.parentElement) {
     const colour = rgba(getComputedStyle(one).backgroundColor); if (colour[3] === 255) return colour; }
     return [255, 255, 255, 255]; };
-  const light = c => { const [r, g, b] = c.map(v => v / 255).map(v => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
+  const linear = v => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
+  const light = c => { const [r, g, b] = c.map(v => linear(v / 255));
     return .2126 * r + .7152 * g + .0722 * b; };
   const found = [];
-  for (const one of document.querySelectorAll('article p, article li, article summary, article figcaption, article td, ' +
-      'article code, article .highlight pre, article .highlight span, article h1, article h2, article a, article dt')) {
+  for (const one of document.querySelectorAll('article p, article li, article summary, article figcaption, ' +
+      'article td, article code, article .highlight pre, article .highlight span, article h1, article h2, article a, article dt')) {
     if (!one.offsetParent || !one.textContent.trim()) continue;
     const [a, b] = [light(rgba(getComputedStyle(one).color)), light(behind(one))].sort((p, q) => q - p);
     found.push([(a + .05) / (b + .05), one.tagName, one.className, one.textContent.trim().slice(0, 40)]);

@@ -28,8 +28,12 @@ def fixed_features() -> dict[str, torch.Tensor]:
 
 
 def embedded(name: str, data: dict[str, torch.Tensor], ends: tuple[float, float]) -> str:
-    """The data as JSON in a script element that no browser runs; columns of one number become lists of numbers."""
-    content = {key: (value[:, 0] if value.shape[1] == 1 else value).tolist() for key, value in data.items()}
+    """The data as JSON in a script element that no browser runs; columns of one number become lists of numbers.
+
+    Six decimals: the page computes from these, and machines that round differently write the same page.
+    """
+    rounded = {key: value.round(decimals=6) for key, value in data.items()}
+    content = {key: (value[:, 0] if value.shape[1] == 1 else value).tolist() for key, value in rounded.items()}
     content |= {"noise_std": NOISE_STD, "steps": STEPS, "low": ends[0], "high": ends[1]}
     return f'<script type="application/json" id="{name}">{json.dumps(content)}</script>'
 

@@ -33,7 +33,7 @@ def build(root: Path, target: Path | None = None) -> Path:
 
 
 def prepare(root: Path, source: Path) -> None:
-    """Write what Sphinx reads below `source`. Files that would not change keep their times; others there are removed."""
+    """Write what Sphinx reads below `source`. Files that would not change keep their times, others go."""
     pictures = source / "_extra" / "pictures"
     kept = _pictures(root, pictures)
     for name, data in (_notebooks(root, pictures) | _pages(root, pictures) | _assets(root)).items():
