@@ -299,7 +299,8 @@ CONTRAST = """() => {
     return .2126 * r + .7152 * g + .0722 * b; };
   const found = [];
   for (const one of document.querySelectorAll('article p, article li, article summary, article figcaption, ' +
-      'article td, article code, article .highlight pre, article .highlight span, article h1, article h2, article a, article dt')) {
+      'article td, article code, article .highlight pre, article .highlight span, article h1, article h2, ' +
+      'article a, article dt')) {
     if (!one.offsetParent || !one.textContent.trim()) continue;
     const [a, b] = [light(rgba(getComputedStyle(one).color)), light(behind(one))].sort((p, q) => q - p);
     found.push([(a + .05) / (b + .05), one.tagName, one.className, one.textContent.trim().slice(0, 40)]);

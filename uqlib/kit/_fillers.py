@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from uqlib import _MODULES
+import uqlib
 from uqlib.kit import _chapters, _play, gallery
 
 _HEADLINE = "03-noise-fan"
@@ -105,10 +105,10 @@ def _card(record: dict, root: Path, pictures: Path) -> str:
 def _modules(root: Path) -> str:
     """The modules with the first sentence of each, and the list that makes their pages part of the site."""
     lines = []
-    for name in _MODULES:
+    for name in uqlib._MODULES:
         file = root / "uqlib" / f"{name}.py"
         file = file if file.exists() else root / "uqlib" / name / "__init__.py"
         first = (ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or "").splitlines()[0]
         lines.append(f"* [`uqlib.{name}`](api/{name}.rst): {first}")
-    pages = "\n".join(f"api/{name}" for name in _MODULES)
+    pages = "\n".join(f"api/{name}" for name in uqlib._MODULES)
     return "\n".join(lines) + f"\n\n```{{toctree}}\n:hidden:\n\n{pages}\n```"

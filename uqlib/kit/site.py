@@ -5,7 +5,8 @@ import io
 import re
 from pathlib import Path
 
-from uqlib import _MODULES, _files, figures
+import uqlib
+from uqlib import _files, figures
 from uqlib.kit import _chapters, _fillers
 
 _FILL = re.compile(r"^<!-- fill: ([\w-]+) -->$", re.MULTILINE)
@@ -106,7 +107,7 @@ def _pages(root: Path, pictures: Path) -> dict[str, bytes]:
         content[name] = _chapters.folded(
             _chapters.relinked(text, "").replace("](../notebooks/", "](notebooks/")
         ).encode()
-    for name in _MODULES:
+    for name in uqlib._MODULES:
         heading = f"uqlib.{name}\n{'=' * (6 + len(name))}"
         content[f"api/{name}.rst"] = f"{heading}\n\n.. automodule:: uqlib.{name}\n   :members:\n".encode()
     return content
