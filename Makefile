@@ -15,10 +15,11 @@ RUN := $(VENV)/bin/python
 READY := $(VENV)/ready
 endif
 
-NBVAL = $(RUN) -m pytest -q --nbval --nbval-current-env --nbval-cell-timeout 300 -n 2 --dist loadscope notebooks
+# While the notebooks are compared their figures are measured: nothing cut off, nothing on top of another.
+NBVAL = PYTHONPATH=tests/measured $(RUN) -m pytest -q --nbval --nbval-current-env --nbval-cell-timeout 300 -n 2 --dist loadscope notebooks
 
 .DEFAULT_GOAL := help
-.PHONY: help notebooks test lint unit nbval refresh reference figures site lab bench bench-peers clean check-active
+.PHONY: help notebooks test lint unit nbval refresh reference figures figures-check animations release slides site lab bench bench-peers clean check-active
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1|/' | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
@@ -46,8 +47,23 @@ reference: $(READY) ## compute the stored results in data/ anew; about a quarter
 	@$(RUN) data/make_reference.py
 	@$(RUN) data/make_posterior.py
 
-figures: $(READY) ## export every figure to figures/: pdf, svg, png, light and dark
-	@$(RUN) -m uqlib figures
+figures: $(READY) ## export every figure that has changed to figures/; SIZE=4:3 and STYLE=paper redraw
+	@$(RUN) -m uqlib figures $(if $(SIZE),--size $(SIZE)) $(if $(STYLE),--style $(STYLE))
+
+figures-check: $(READY) ## build every figure twice elsewhere and compare the bytes
+	@rm -rf build/figures-once build/figures-again
+	@$(RUN) -m uqlib figures --out build/figures-once
+	@$(RUN) -m uqlib figures --out build/figures-again
+	@diff --recursive --brief --exclude='.made-*' build/figures-once build/figures-again && echo "The same bytes, twice."
+
+animations: $(READY) ## two animations, gif and HTML player, to figures/animations/
+	@$(RUN) -m uqlib animations
+
+release: figures ## pack all figures into a zip below dist/, for people without Python
+	@$(RUN) -m uqlib release
+
+slides: $(READY) ## beamer files and HTML decks of all notebooks, to build/slides; nothing is run
+	@$(RUN) -m uqlib slides
 
 site: $(READY) ## the web site from the stored outputs, to read without a network: build/site/index.html
 	@$(RUN) -m uqlib site
@@ -84,4 +100,4 @@ $(VENV)/ready: pyproject.toml constraints.txt
 endif
 
 check-active:
-	@$(RUN) -c 'import nbval, torch, uqlib' 2>/dev/null || { echo "This environment lacks the course; install it: $(RUN) -m pip install --editable '.[test,kit]'"; exit 2; }
+	@$(RUN) -c 'import mdit_py_plugins, myst_nb, nbval, torch, uqlib' 2>/dev/null || { echo "This environment lacks the course; install it: $(RUN) -m pip install --editable '.[test,kit]'"; exit 2; }

@@ -8,6 +8,7 @@ import re
 import matplotlib as mpl
 import pytest
 import torch
+from coloraide import Color
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
@@ -49,10 +50,15 @@ def exported(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize(("width", "inches"), [("full", 5.5118), ("half", 2.7559)])
-def test_exact_size(tmp_path, width, inches):
-    figure = figures.build(lambda ax: ax.plot([0, 1]), width=width, height=2.0)
-    figures.export(figure, tmp_path / "name", "alt")
+SIZES = {"16:9": 5.5118, "4:3": 4.252, "paper": 6.75}
+
+
+@pytest.mark.parametrize(("width", "share"), [("full", 1.0), ("half", 0.5)])
+@pytest.mark.parametrize("medium", SIZES)
+def test_exact_size(tmp_path, medium, width, share):
+    inches = SIZES[medium] * share
+    figure = figures.build(lambda ax: ax.plot([0, 1]), medium=medium, width=width, height=2.0)
+    figures.export(figure, tmp_path / "name", "alt", medium=medium)
     box = re.search(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]", (tmp_path / "name.pdf").read_bytes())
     assert float(box[1]) == pytest.approx(inches * 72, abs=0.01)
     assert float(box[2]) == pytest.approx(144, abs=0.01)
@@ -152,6 +158,19 @@ def test_contrast(theme, page):
             assert (high + 0.05) / (low + 0.05) > (7 if name == "ink" else 3.2)
 
 
+@pytest.mark.parametrize("theme", figures.PALETTE)
+@pytest.mark.parametrize("sight", [None, "protan", "deutan", "tritan"])
+def test_colours_are_told_apart_by_everybody(theme, sight):
+    """CIEDE2000 between any two colours of a figure, as people with each kind of colour blindness see them."""
+    colours = [Color(colour) for colour in figures.PALETTE[theme].values()]
+    if sight:
+        colours = [colour.filter(sight, method=how) for how in ("brettel", "machado") for colour in colours]
+    for seen in (colours[:5], colours[5:]):
+        for (i, one), (j, other) in itertools.combinations(enumerate(seen), 2):
+            # The ink is told from the wine of the mean by dashes and dots as well.
+            assert one.delta_e(other, method="2000") > (14.5 if (i, j) == (0, 1) and theme == "light" else 20)
+
+
 def boxes(figure, theme="light"):
     """What each axes covers with its labels, measured in the style: fonts are looked up when text is drawn."""
     with mpl.rc_context(figures.style(theme)):
@@ -174,6 +193,7 @@ def test_refuses():
         (lambda: figures.style("sepia"), "theme: expected one of light, dark"),
         (lambda: figures.style(width="third"), "width: expected one of full, half"),
         (lambda: figures.style(height=0), "height: expected inches above 0"),
+        (lambda: figures.style(medium="A4"), "medium: expected one of 16:9, 4:3, paper, got 'A4'"),
         (lambda: figures.show("a/b", draw, alt="x"), "name: expected letters, digits and dashes"),
         (lambda: figures.show("a", draw, alt=" "), "alt: expected a sentence"),
     ]

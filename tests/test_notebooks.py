@@ -127,5 +127,5 @@ def test_stored_file_is_normal(path):
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},
     }
-    assert all(set(cell["metadata"]) <= {"tags"} for cell in content["cells"])
+    assert all(set(cell["metadata"]) <= {"tags", "slide"} for cell in content["cells"])
     assert text.endswith("}\n")

@@ -1,17 +1,13 @@
 """The command line: every notebook from a fresh kernel, two at a time, one line of progress each."""
 
 import argparse
-import json
-import os
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import NoReturn
 
 from uqlib import _files
-
-CELL_TIMEOUT = 300  # seconds; the longest cell takes a few
+from uqlib.kit import factory, gallery, kernel
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -23,11 +19,19 @@ def main(arguments: list[str] | None = None) -> int:
         ("run", "run notebooks; write executed copies, HTML and figures below build/"),
         ("execute", "run notebooks, the longest first, and write nothing: do they run, and how fast?"),
         ("refresh", "run notebooks and renew their stored outputs in place"),
-        ("figures", "run notebooks and export their figures to figures/"),
-        ("site", "build the web site from the stored outputs, below build/site"),
+        ("figures", "export figures for slides to figures/, those that are not there yet"),
+        ("animations", "write two animations for slides and web pages to figures/animations/"),
+        ("slides", "make slides from the stored notebooks: build/slides/beamer and build/slides/reveal"),
+        ("site", "build the web site from the stored outputs: build/site"),
+        ("release", "pack all figures into a zip below dist/"),
     ):
         command = commands.add_parser(name, help=text, description=text)
-        if name not in ("list", "site"):
+        if name == "figures":
+            command.add_argument("name", nargs="*", help="figures or notebooks, such as 03-noise-fan or 03; else all")
+            command.add_argument("--out", type=Path, help="another folder than figures/", metavar="DIR")
+            command.add_argument("--size", choices=["16:9", "4:3"], default="16:9", help="of the slide; redrawn")
+            command.add_argument("--style", choices=["slide", "paper"], default="slide", help="slide or paper")
+        elif name in ("run", "execute", "refresh", "slides"):
             command.add_argument("number", nargs="*", help="notebook numbers, such as 03; all if left out")
     asked = parser.parse_args(arguments)
     root = _root()
@@ -37,27 +41,67 @@ def main(arguments: list[str] | None = None) -> int:
     known = {path.name[:2]: path for path in sorted((root / "notebooks").glob("[0-9][0-9]_*.ipynb"))}
     if asked.command == "list":
         for number, path in known.items():
-            print(number, title(path))
+            print(number, kernel.title(path))
         return 0
-    if asked.command == "site":
-        return _site(root)
-    unknown = [number for number in asked.number if number not in known]
+    unknown = [number for number in getattr(asked, "number", []) if number not in known]
     if unknown:
         print(f"no notebook {', '.join(unknown)}; there are {', '.join(known)}", file=sys.stderr)
         return 2
-    paths = [known[number] for number in dict.fromkeys(asked.number or known)]
-    if asked.command == "execute":  # two workers end together only if no long notebook starts last
-        paths.sort(key=lambda path: path.stat().st_size, reverse=True)
     try:
-        failed = _run_all(asked.command, paths, root)
+        if asked.command == "figures":
+            return _figures(asked, root)
+        if asked.command in ("animations", "release", "site"):
+            return _kit(asked.command, root)
+        paths = [known[number] for number in dict.fromkeys(asked.number or known)]
+        if asked.command == "slides":
+            return _slides(paths, root)
+        if asked.command == "execute":  # two workers end together only if no long notebook starts last
+            paths.sort(key=lambda path: path.stat().st_size, reverse=True)
+        failed = kernel.each(_one, paths, asked.command, root)
+        return _end(failed, len(paths), _next_step(asked.command, root))
     except KeyboardInterrupt:
         print("interrupted; what was finished is kept", file=sys.stderr)
         return 130
-    if not failed and asked.command != "execute":
-        print(_next_step(asked.command, root))
-    elif failed:
-        print(f"{len(failed)} of {len(paths)} failed: {', '.join(failed)}", file=sys.stderr)
+
+
+def _end(failed: list[str], count: int, good_news: str) -> int:
+    """The last line, and the exit code."""
+    if failed:
+        print(f"{len(failed)} of {count} failed: {', '.join(failed)}", file=sys.stderr)
+    elif good_news:
+        print(good_news)
     return 1 if failed else 0
+
+
+def _figures(asked: argparse.Namespace, root: Path) -> int:
+    """Make the figures that were asked for, and the gallery when that is all of them in their own place."""
+    medium = "paper" if asked.style == "paper" else asked.size
+    out = asked.out or root / "figures"
+    try:
+        failed = factory.make(root, list(dict.fromkeys(asked.name)), out.absolute(), medium)
+    except ValueError as trouble:
+        print(trouble, file=sys.stderr)
+        return 2
+    if not failed and not asked.name and medium == "16:9":
+        gallery.write(root, out)
+    count = len({name[:2] for name in asked.name}) or len(list((root / "notebooks").glob("[0-9][0-9]_*.ipynb")))
+    return _end(failed, count, f"Figures are in {out / factory.FOLDERS[medium]}, in light/ and dark/.")
+
+
+def _slides(paths: list[Path], root: Path) -> int:
+    """Nothing is run: a second for all sixteen."""
+    from uqlib.kit import slides
+
+    target = root / "build" / "slides"
+    try:
+        built = slides.build(root, paths, target)
+    except (ValueError, OSError) as trouble:
+        print(trouble, file=sys.stderr)
+        return 1
+    for name, pages, figures in built:
+        print(f"{name:<32} 9 frames, {pages:2} pages in beamer, {figures} figures")
+    print(f"In {target.relative_to(root)}/reveal open a page; {target.relative_to(root)}/beamer compiles by pdflatex.")
+    return 0
 
 
 class _Parser(argparse.ArgumentParser):
@@ -65,12 +109,6 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
-
-
-def title(path: Path) -> str:
-    """The heading of a notebook without its number."""
-    first = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
-    return first.splitlines()[0].lstrip("# ").split("·", 1)[-1].strip()
 
 
 def _root() -> Path | None:
@@ -81,93 +119,45 @@ def _root() -> Path | None:
     return None
 
 
-def _run_all(command: str, paths: list[Path], root: Path) -> list[str]:
-    """Run every notebook, print one line each in order, and return the numbers of those that failed."""
-    failed = []
-    width = max(len(title(path)) for path in paths)
-    with ProcessPoolExecutor(max_workers=min(2, os.cpu_count() or 1, len(paths))) as pool:
-        jobs = [pool.submit(_one, command, path, root) for path in paths]
-        for path, job in zip(paths, jobs, strict=True):
-            try:
-                seconds, error = job.result()
-            except Exception as trouble:  # a dead kernel or a full disk must not stop the other notebooks
-                seconds, error = float("nan"), f"{type(trouble).__name__}: {trouble}".splitlines()[0]
-            failed += [path.name[:2]] if error else []
-            print(f"{path.name[:2]}  {title(path):<{width}}  {seconds:5.1f} s  {error or 'ok'}", flush=True)
-    return failed
+def _kit(command: str, root: Path) -> int:
+    """Make what is made without running notebooks."""
+    from uqlib.kit import animations, release, site  # torch takes its second only where it is needed
+
+    try:
+        if command == "animations":
+            made = animations.make(root / "figures" / "animations")
+        else:
+            made = [site.build(root) if command == "site" else release.make(root)]
+    except (ImportError, RuntimeError, ValueError) as trouble:
+        print(trouble, file=sys.stderr)
+        return 1
+    print(*(path.relative_to(root) for path in made), sep="\n")
+    return 0
 
 
-def _one(command: str, path: Path, root: Path) -> tuple[float, str]:
+def _one(path: Path, command: str, root: Path) -> tuple[float, str]:
     """Run one notebook and write what the command asks for; return the seconds and the failing cell, if any."""
     import nbformat
-    from nbclient import NotebookClient
-    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
-    from traitlets.config import Config
 
     start = time.perf_counter()
-    notebook = nbformat.read(path, as_version=4)
     build = root / "build"
-    os.environ["TQDM_DISABLE"] = "1"
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # two kernels of two threads each are ten times slower on two cores
-    os.environ["UQLIB_PAGES"] = str((build / "figures").absolute()) if command == "run" else ""
-    os.environ["UQLIB_FIGURES"] = str((root / "figures").absolute()) if command == "figures" else ""
-    client = NotebookClient(
-        notebook,
-        config=Config({"KernelManager": {"transport_encryption": "auto"}}),  # other users cannot listen
-        timeout=CELL_TIMEOUT,
-        kernel_name="python3",
-        record_timing=False,
-        coalesce_streams=True,
-        resources={"metadata": {"path": str(path.parent)}},
-    )
-    try:
-        client.execute()
-        error = ""
-    except (CellExecutionError, CellTimeoutError, DeadKernelError) as trouble:
-        error = _failing_cell(notebook, trouble)
-    notebook.metadata = {
-        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-        "language_info": {"name": "python"},
-    }
+    pages = {"UQLIB_PAGES": str((build / "figures").absolute())} if command == "run" else {}
+    notebook, error = kernel.execute(path, pages)
     content = nbformat.writes(notebook, version=4).rstrip("\n").encode() + b"\n"
     if command == "run":
         from uqlib.pages import to_html
 
         _files.write(build / "notebooks" / path.name, content)
-        _files.write(build / "html" / f"{path.stem}.html", to_html(notebook, title(path)).encode())
+        _files.write(build / "html" / f"{path.stem}.html", to_html(notebook, kernel.title(path)).encode())
     elif command == "refresh" and not error and content != path.read_bytes():
         _files.write(path, content)
     return time.perf_counter() - start, error
 
 
-def _failing_cell(notebook: object, trouble: Exception) -> str:
-    for number, cell in enumerate(notebook.cells):
-        for output in cell.get("outputs", []):
-            if output.output_type == "error":
-                reason = (output.evalue.strip() or " ").splitlines()[0]
-                return f"FAILED in cell {number} ({cell.id}): {output.ename}: {reason}"
-    return f"FAILED: {type(trouble).__name__}: {str(trouble).strip().splitlines()[0]}"
-
-
-def _site(root: Path) -> int:
-    """Build the web site; what a missing package or a warning means in one line."""
-    try:
-        from uqlib.kit import site
-
-        print(f"Open {site.build(root).relative_to(root)} in a browser.")
-    except ImportError as missing:
-        print(f"{missing}; the site needs the extra `kit`: pip install '.[kit]'", file=sys.stderr)
-        return 1
-    except RuntimeError as trouble:
-        print(trouble, file=sys.stderr)
-        return 1
-    return 0
-
-
 def _next_step(command: str, root: Path) -> str:
     if command == "run":
-        first = sorted((root / "build" / "html").glob("*.html"))[0]
-        return f"Open {first.relative_to(root)} in a browser to read, or type `make lab` to work in the notebooks."
+        first = sorted((root / "notebooks").glob("[0-9][0-9]_*.ipynb"))[0].stem
+        return f"Open build/html/{first}.html in a browser to read, or type `make lab` to work in the notebooks."
     if command == "refresh":
         return "Stored outputs are renewed; `git diff --stat notebooks` shows what changed."
-    return "Figures are in figures/light and figures/dark."
+    return ""

@@ -178,7 +178,8 @@ def no_data(ax: Axes, low: float, high: float, *, label: str = "no data") -> Non
 
 def legend(ax: Axes, **options: object) -> None:
     """Draw the legend of an axes, without frame; call it once a figure."""
-    ax.legend(**{"loc": "upper left", "handlelength": 1.6, "columnspacing": 1.2, "borderaxespad": 0.3} | options)
+    tight = {"handlelength": 1.4, "handletextpad": 0.5, "columnspacing": 0.9, "borderaxespad": 0.3}
+    ax.legend(**{"loc": "upper left"} | tight | options)
 
 
 def _name(group: str, artists: Iterable[Artist]) -> None:

@@ -95,7 +95,7 @@ def _card(record: dict, root: Path, pictures: Path) -> str:
 **Figure {record["number"]}.** {record["title"]} [Notebook {record["number"][:2]}](notebooks/{record["notebook"]})
 
 ```latex
-\\includegraphics{{{name}}}
+{gallery.latex(record)}
 ```
 
 <p class="files">{files}</p>

@@ -1,11 +1,29 @@
-"""What the figures are: name, place, one sentence, alt text, size and steps, read from the notebooks as stored."""
+"""What the figures are: name, place, one sentence, alt text, size and steps; and the page that shows them all."""
 
 import ast
+import html
+import io
 import json
 import re
 from pathlib import Path
 
+from uqlib import _files
+from uqlib.kit import kernel
+
 _CAPTION = re.compile(r"\*\*Figure (?P<number>\d\d\.\d+)\.\*\* \*(?P<title>[^*]+)\*")
+
+LICENCE = "CC BY 4.0; on a slide, the line 'uqlib course, CC BY 4.0' is enough"
+_HEAD = rf"""# Figures
+
+Every figure of the series, for slides: text width of a 16:9 beamer slide, transparent background, light and dark.
+The PDFs are here; `make figures` writes svg and png beside them, `make figures SIZE=4:3` redraws all for 4:3 slides and
+`make figures STYLE=paper` for a paper. One figure alone: `python -m uqlib figures 03-noise-fan --out DIR`.
+
+In LaTeX, once: `\graphicspath{{{{figures/light/}}}}`, or `dark`; steps need `\usepackage{{pgffor}}`. Then copy the line
+below a figure. `manifest.json` holds the same facts for programs.
+
+Licence: {LICENCE}. See [LICENSE](../LICENSE).
+"""
 
 
 def collect(notebooks: Path) -> list[dict]:
@@ -16,6 +34,83 @@ def collect(notebooks: Path) -> list[dict]:
     Raises ValueError for a figure without stored output or without a caption.
     """
     return [record for path in sorted(notebooks.glob("[0-9][0-9]_*.ipynb")) for record in _figures(path)]
+
+
+def write(root: Path, figures: Path) -> None:
+    """Write manifest.json, README.md and thumbnails for the figures in a folder; what is right already stays."""
+    manifest = {"licence": LICENCE, "figures": [_measured(record, figures) for record in collect(root / "notebooks")]}
+    _renew(figures / "manifest.json", json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+    _renew(figures / "README.md", page(manifest, root / "notebooks"))
+    for record in manifest["figures"]:
+        for theme in ("light", "dark"):
+            _thumbnail(figures / theme / f"{record['name']}.png", figures / "thumbs" / theme, record["inches"][0])
+
+
+def page(manifest: dict, notebooks: Path) -> str:
+    """The gallery in Markdown: one block a figure, in the order of the series."""
+    blocks, current = [_HEAD], ""
+    for record in manifest["figures"]:
+        if record["notebook"] != current:
+            current = record["notebook"]
+            blocks.append(f"## {current[:2]} · [{kernel.title(notebooks / current)}](../notebooks/{current})\n")
+        blocks.append(_block(record))
+    return "\n".join(blocks)
+
+
+def _block(record: dict) -> str:
+    name, alt, count = record["name"], html.escape(record["alt"]), len(record["steps"])
+    width, height = record["inches"]
+    steps = f", {count} steps: {', '.join(record['steps'])}" if count else ""
+    return f"""### {name}
+
+<picture>
+  <source media="(prefers-color-scheme: dark)" srcset="thumbs/dark/{name}.png">
+  <img src="thumbs/light/{name}.png" width="{round(80 * width)}" alt="{alt}">
+</picture>
+
+*{record["title"]}* Figure {record["number"]}, {width:.2f} × {height:.2f} in{steps}.
+PDF: [light](light/{name}.pdf), [dark](dark/{name}.pdf).
+
+```latex
+{latex(record)}
+```
+"""
+
+
+def latex(record: dict) -> str:
+    """The line for LaTeX; the steps of a figure come one after the other."""
+    name, count = record["name"], len(record["steps"])
+    if count:
+        return rf"\foreach \n in {{1,...,{count}}}{{\includegraphics<\n>{{{name}-\n}}}}"
+    return rf"\includegraphics{{{name}}}"
+
+
+def _measured(record: dict, figures: Path) -> dict:
+    """The record with the size of its PDF in inches."""
+    box = re.search(
+        rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]", (figures / "light" / f"{record['name']}.pdf").read_bytes()
+    )
+    return record | {"inches": [round(float(side) / 72, 4) for side in box.groups()]}
+
+
+def _renew(path: Path, text: str) -> None:
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        _files.write(path, text.encode())
+
+
+def _thumbnail(source: Path, folder: Path, inches: float) -> None:
+    """A small copy of a PNG for the page, 100 pixels an inch, unless there is one that is not older."""
+    target = folder / source.name
+    if not source.exists() or (target.exists() and target.stat().st_mtime_ns >= source.stat().st_mtime_ns):
+        return
+    from PIL import Image
+
+    with Image.open(source) as image:
+        size = round(100 * inches), round(100 * inches * image.height / image.width)
+        small = image.resize(size, Image.Resampling.LANCZOS).quantize(128, method=Image.Quantize.FASTOCTREE)
+    buffer = io.BytesIO()
+    small.save(buffer, format="PNG", optimize=True)
+    _files.write(target, buffer.getvalue())
 
 
 def _figures(path: Path) -> list[dict]:

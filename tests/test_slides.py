@@ -1,0 +1,282 @@
+"""Slides say what the notebooks say: nine frames each, the words and lines of the notebook, figures that exist."""
+
+import ast
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from uqlib.figures import PALETTE
+from uqlib.kit import beamer, code, decks, frames, gallery, slides, tagged, words
+
+ROOT = Path(__file__).parents[1]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
+FIGURES = gallery.collect(ROOT / "notebooks")
+STYLE = (ROOT / slides.LOOKS / "uqlib-beamer.sty").read_text(encoding="utf-8")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+@pytest.fixture(params=NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
+def notebook(request):
+    return request.param
+
+
+@pytest.fixture
+def deck(notebook):
+    return frames.collect(notebook, FIGURES)
+
+
+def stored(path):
+    """All that a notebook says: sources and printed outputs, with one space between words and no emphasis."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    parts = ["".join(cell["source"]) for cell in cells]
+    parts += ["".join(output.get("text", [])) for cell in cells for output in cell.get("outputs", [])]
+    return squeezed("\n".join(parts))
+
+
+def squeezed(text):
+    text = re.sub(r"(?m)^(> ?|\d+\. |[*-] )", "", text)
+    return " ".join(re.sub(r"[*`]", "", text).split())
+
+
+def frame(deck, kind):
+    return deck.frames[frames.KINDS.index(kind)]
+
+
+def test_nine_frames_in_order_and_none_is_empty(deck):
+    assert tuple(one.kind for one in deck.frames) == frames.KINDS
+    for one in deck.frames:
+        assert one.title and (one.text or one.code or one.picture), one.kind
+    assert frame(deck, "question").picture or frame(deck, "question").code
+    assert frame(deck, "figure").picture and frame(deck, "takeaway").last.startswith("★")
+
+
+def test_words_on_slides_are_words_of_the_notebook(notebook, deck):
+    whole = stored(notebook)
+    labels = {"Code", "Reading"}
+    for one in deck.frames:
+        for text in (one.title, *one.text, *one.code, one.last, one.note):
+            assert text in labels or squeezed(text) in whole, f"{one.kind}: {text}"
+
+
+def test_code_is_at_most_six_lines_and_parses(deck):
+    lines = frame(deck, "lines").code
+    assert 1 <= sum(bool(line.strip()) for line in lines) <= 6
+    ast.parse("\n".join(lines))
+
+
+def test_a_vote_stands_alone_and_does_not_show_its_answer(deck):
+    vote = frame(deck, "predict")
+    assert (vote.code, vote.picture, vote.last) == ((), None, "") and vote.text
+    tex = beamer._frame(deck, vote)
+    shown, _, note = tex.partition(r"\note{")
+    answer = beamer._tex(vote.note)
+    assert answer in note and not any(part in shown for part in re.split(r"(?<=[.:;]) ", answer) if len(part) > 12)
+    page = decks._slide(deck, vote, ROOT / "figures")
+    assert re.search(r'<aside class="notes">.+</aside>', page) and page.count("<p>") == 1
+
+
+def test_a_reading_has_three_numbers(deck):
+    reading = frame(deck, "reading")
+    assert len(re.findall(r"\d+(?:\.\d+)?", words.plain(" ".join(reading.text)) + " ".join(reading.code))) >= 3
+
+
+def test_figures_exist_in_both_themes_with_all_their_steps(deck):
+    steps = {record["name"]: len(record["steps"]) for record in FIGURES}
+    for count, name in re.findall(r"\\uqfigure(?:\[(\d+)\])?\{([^}]+)\}", beamer.to_tex(deck)):
+        assert int(count or 0) in (0, steps.get(name))
+        assert name in steps or int(name.rpartition("-")[2]) <= steps[name.rpartition("-")[0]]
+        for file in [f"{name}-{step + 1}" for step in range(int(count))] if count else [name]:
+            assert all((ROOT / "figures" / theme / f"{file}.pdf").exists() for theme in PALETTE), file
+
+
+def test_the_headline_figure_with_steps_is_shown_in_steps(deck):
+    picture = frame(deck, "figure").picture
+    steps = next(record["steps"] for record in FIGURES if record["name"] == picture.name)
+    assert picture.steps == len(steps)
+
+
+def test_colours_of_the_style_file_are_those_of_the_figures():
+    found = re.findall(r"\\definecolor\{uq-(light|dark)-(\w+)\}\{HTML\}\{(\w{6})\}", STYLE)
+    assert {(theme, name): f"#{value}" for theme, name, value in found} == {
+        (theme, name): value for theme, colours in PALETTE.items() for name, value in colours.items()
+    }
+
+
+def test_every_macro_and_sign_that_slides_use_is_defined(deck):
+    tex = beamer.to_tex(deck)
+    for macro in set(re.findall(r"\\uq[a-z]+", tex)):
+        assert re.search(rf"(command|newsavebox|newlength)\{{\{macro}\}}|\{{{macro[1:]}\}}\{{", STYLE), macro
+    signs = set(re.findall(r"\\newunicodechar\{(.)\}", STYLE)) | set("–—“”‘’öüéøñ…")
+    assert {sign for sign in tex if ord(sign) > 127} <= signs
+
+
+def test_symbols_come_back_unless_somebody_redefines_them():
+    defaults = dict(re.findall(r"\\providecommand\{(\\uq\w+)\}\{([^%\n]+)\}", STYLE))
+    for path in NOTEBOOKS:
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            for formula in re.findall(r"\$([^$]+)\$", tagged.source(cell)) * (cell["cell_type"] == "markdown"):
+                back = re.sub(r"\\uq[a-z]+", lambda match: defaults[match[0]], beamer.notation(formula))
+                assert back == formula
+    assert beamer.notation(r"s(x)^2 + \sigma_i^2") == r"\uqepistemic(x)^2 + \uqnoise_i^2"
+    assert beamer.notation(r"s_1 z, \sigma") == r"s_1 z, \uqnoise"
+
+
+def test_sentences_are_whole():
+    text = "## Head\nOne, at 0.5 nats. `a.B` is two (it goes. On). *Three. And four* end $x. Y$ here.\n\n"
+    text += "| a table |\n\n> 1. Five."
+    assert words.sentences(text) == [
+        "One, at 0.5 nats.",
+        "`a.B` is two (it goes. On).",
+        "*Three. And four* end $x. Y$ here.",
+        "Five.",
+    ]
+    assert words.sentences("So it is $$ a = b. $$\nThen more.") == ["So it is $$ a = b. $$", "Then more."]
+    assert words.sentences("So it is $$ a, $$ with more.") == ["So it is $$ a, $$ with more."]
+    assert words.sentences("Kept.\n<details><summary>A</summary>\n\nFolded.\n</details>") == ["Kept."]
+
+
+def test_markdown_for_latex_and_html():
+    text = "**95 %** of *it*, `a_b{}`, $\\sigma < 1$ & [notebook 03](03_x.ipynb), 0.5 <b"
+    assert beamer._tex(text, numbers=True) == (
+        r"\textbf{\uqnumber{95 \%}} of \emph{it}, \texttt{a\_b\{\}}, $\uqnoise < 1$ \& notebook 03, "
+        r"\uqnumber{0.5} \textless{}b"
+    )
+    assert decks._html(text) == (
+        r"<strong>95 %</strong> of <em>it</em>, <code>a_b{}</code>, \(\sigma &lt; 1\) &amp; notebook 03, 0.5 &lt;b"
+    )
+    kinds = {kind for kind, text in code.pieces(["x = 1  # one", "return 'a'"], python=True)}
+    assert kinds == {"", "comment", "keyword", "string"}
+    printed = list(code.pieces(["n = 5: 0.91 +- 0.02, x_2"], python=False))
+    assert [text for kind, text in printed if kind == "number"] == ["5", "0.91", "0.02"]
+
+
+def changed(tmp_path, change):
+    """Notebook 03 with its metadata changed, and what the builder says."""
+    content = json.loads(NOTEBOOKS[3].read_text(encoding="utf-8"))
+    holders = {}
+    for cell in content["cells"]:
+        for tag in cell["metadata"].get("tags", []):
+            holders.setdefault(tag, cell["metadata"])
+    change(content["cells"], holders)
+    path = tmp_path / NOTEBOOKS[3].name
+    path.write_text(json.dumps(content))
+    with pytest.raises(ValueError) as trouble:
+        frames.collect(path, FIGURES)
+    return str(trouble.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (
+            lambda cells, holders: holders["slide-predict"]["tags"].remove("slide-predict"),
+            r"03_heteroskedastic_nets\.ipynb: expected a cell tagged slide-predict, got none",
+        ),
+        (
+            lambda cells, holders: cells[1]["metadata"].update(tags=["slide-question"]),
+            r"03_.*: expected one cell tagged slide-question, got 2: [\w-]+, [\w-]+",
+        ),
+        (
+            lambda cells, holders: cells[1]["metadata"].update(tags=["slide-punchline"]),
+            r"03_.*, cell [\w-]+: expected slide-question, .*, got slide-punchline",
+        ),
+        (
+            lambda cells, holders: holders["slide-lines"].update(slide={"lines": [1, 12]}),
+            r"03_.*, slide-lines, cell [\w-]+: expected 1 to 6 lines of 100 characters, got 10 of \d+",
+        ),
+        (
+            lambda cells, holders: holders["slide-lines"].update(slide={"lines": [2, 2]}),
+            r"03_.*, slide-lines, cell [\w-]+: expected whole statements, got .*",
+        ),
+        (
+            lambda cells, holders: holders["slide-reading"].update(slide={"reading": [9]}),
+            r"03_.*, slide-reading, cell [\w-]+: expected places from 1 to \d, got \[9\]",
+        ),
+        (
+            lambda cells, holders: holders["slide-reading"].update(slide={"reading": [1]}),
+            r"03_.*, slide-reading, cell [\w-]+: expected three numbers, got 0",
+        ),
+        (
+            lambda cells, holders: holders["slide-data"].update(slide={"data": "03-nothing"}),
+            r"03_.*, slide-data, cell [\w-]+: expected the name of a figure of the series, got '03-nothing'",
+        ),
+        (
+            lambda cells, holders: holders["slide-equation"].update(slide={"equation": [3]}),
+            r"03_.*, slide-equation, cell [\w-]+: expected a formula among the first sentences, got none",
+        ),
+        (
+            lambda cells, holders: cells[45].update(source=["A sentence. " * 60]),
+            r"03_.*, slide-takeaway, cell [\w-]+: expected 1 to 440 characters of text, got \d+",
+        ),
+    ],
+    ids=["missing", "doubled", "unknown", "long", "cut", "beyond", "numberless", "figureless", "formulaless", "wordy"],
+)
+def test_what_is_wrong_is_said_in_one_line(tmp_path, change, line):
+    assert re.fullmatch(line, changed(tmp_path, change))
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    target = tmp_path_factory.mktemp("slides")
+    slides.build(ROOT, NOTEBOOKS, target)
+    return target
+
+
+def test_what_is_built(built):
+    stems = {path.stem for path in NOTEBOOKS}
+    assert {path.stem for path in (built / "reveal").iterdir()} == stems
+    assert {path.stem for path in (built / "beamer").glob("*.tex")} == stems
+    for path in (built / "beamer").glob("*.tex"):
+        names = re.findall(r"\\uqfigure(?:\[(\d+)\])?\{([^}]+)\}", path.read_text(encoding="utf-8"))
+        for name in [f"{name}-{count}" if count else name for count, name in names]:
+            assert all((built / "beamer" / theme / f"{name}.pdf").exists() for theme in PALETTE)
+
+
+def test_a_deck_needs_no_network(built):
+    for path in (built / "reveal").iterdir():
+        page = path.read_text(encoding="utf-8")
+        marks = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
+        assert not re.findall(r'(?:src|href|data-dark)="(?!data:)', marks), path.name
+        assert not re.findall(r"url\(\s*[\"']?(?:https?:)?//|@import", marks), path.name
+        assert not re.findall(r"\bimport\s*[({\"'*]?\s*[\"']?https?://", page), path.name
+        assert page.count("<section") == 9 and page.count("</script>") == 4
+        assert all(alt for alt in re.findall(r'<img[^>]*alt="([^"]*)"', marks))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed: nothing here to open a deck in")
+def test_a_deck_opens_with_the_network_off(built, tmp_path):
+    page = (built / "reveal" / f"{NOTEBOOKS[3].stem}.html").as_uri()
+    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND"]
+    command += [f"--user-data-dir={tmp_path}", "--virtual-time-budget=8000", "--dump-dom", f"{page}#/2"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+    body = shown[shown.index("<body") :]
+    assert "reveal-viewport" in body[:500], "reveal.js did not start"
+    present = re.search(r'<section class="equation[^"]*present[^"]*".*?</section>', body, flags=re.DOTALL)
+    assert present, "the third slide is not the one that is shown"
+    assert "<mjx-container" in present[0] and r"\[" not in present[0], "a formula was not set"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed: nothing here to compile by")
+@pytest.mark.parametrize("theme", PALETTE)
+def test_a_sample_deck_compiles(built, tmp_path, theme):
+    deck = frames.collect(NOTEBOOKS[3], FIGURES)
+    shutil.copytree(built / "beamer", tmp_path, dirs_exist_ok=True)
+    (tmp_path / "sample.tex").write_text(beamer.to_tex(deck, theme=theme), encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "sample.tex"]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+    log = (tmp_path / "sample.log").read_text(encoding="latin-1")
+    assert result.returncode == 0, re.findall(r"(?m)^! .*$", log)
+    assert not [float(points) for points in re.findall(r"Overfull \\[hv]box \(([\d.]+)pt", log) if float(points) > 2]
+    assert "Missing character" not in log and f"{theme}/03-noise-fan-5.pdf" in log
+    assert re.search(rf"\({beamer.pages(deck)} pages", log)
+    if shutil.which("pdffonts"):
+        fonts = subprocess.run(["pdffonts", "sample.pdf"], cwd=tmp_path, capture_output=True, text=True, check=True)
+        rows = fonts.stdout.splitlines()[2:]
+        assert rows and all(re.search(r"\s+yes\s+(yes|no)\s+(yes|no)\s+\d", row) for row in rows), fonts.stdout
+        assert "Type 3" not in fonts.stdout

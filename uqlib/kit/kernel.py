@@ -1,0 +1,83 @@
+"""A notebook run from a fresh kernel, and many of them, two at a time, with one line of progress each."""
+
+import json
+import os
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+CELL_TIMEOUT = 300  # seconds; the longest cell takes a few
+
+
+def title(path: Path) -> str:
+    """The heading of a notebook without its number."""
+    first = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
+    return first.splitlines()[0].lstrip("# ").split("·", 1)[-1].strip()
+
+
+def each(job: Callable[..., tuple[float, str]], paths: list[Path], *arguments: object) -> list[str]:
+    """Call `job(path, *arguments)` for every notebook, print one line each, and return the numbers that failed.
+
+    A job returns its seconds and what went wrong, or nothing. A failure stops no other.
+    """
+    failed = []
+    width = max(len(title(path)) for path in paths)
+    with ProcessPoolExecutor(max_workers=min(2, os.cpu_count() or 1, len(paths))) as pool:
+        jobs = [pool.submit(job, path, *arguments) for path in paths]
+        for path, one in zip(paths, jobs, strict=True):
+            try:
+                seconds, error = one.result()
+            except Exception as trouble:  # a dead kernel or a full disk must not stop the other notebooks
+                seconds, error = float("nan"), f"{type(trouble).__name__}: {trouble}".splitlines()[0]
+            failed += [path.name[:2]] if error else []
+            print(f"{path.name[:2]}  {title(path):<{width}}  {seconds:5.1f} s  {error or 'ok'}", flush=True)
+    return failed
+
+
+def execute(path: Path, variables: dict[str, str], last: str = "") -> tuple[object, str]:
+    """Run a notebook, to the cell with the id `last` if one is named; return it with its outputs, and what failed.
+
+    `variables` go into the environment of this process and the kernel's: call it in a process of its own.
+    """
+    import nbformat
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+    from traitlets.config import Config
+
+    notebook = nbformat.read(path, as_version=4)
+    if last:
+        end = next(place for place, cell in enumerate(notebook.cells) if cell.id == last)
+        notebook.cells = notebook.cells[: end + 1]
+    os.environ["TQDM_DISABLE"] = "1"
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # two kernels of two threads each are ten times slower on two cores
+    for name in ("UQLIB_PAGES", "UQLIB_FIGURES", "UQLIB_FIGURE", "UQLIB_MEDIUM"):
+        os.environ.pop(name, None)
+    os.environ.update(variables)
+    client = NotebookClient(
+        notebook,
+        config=Config({"KernelManager": {"transport_encryption": "auto"}}),  # other users cannot listen
+        timeout=CELL_TIMEOUT,
+        kernel_name="python3",
+        record_timing=False,
+        coalesce_streams=True,
+        resources={"metadata": {"path": str(path.parent)}},
+    )
+    try:
+        client.execute()
+        error = ""
+    except (CellExecutionError, CellTimeoutError, DeadKernelError) as trouble:
+        error = _failing_cell(notebook, trouble)
+    notebook.metadata = {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }
+    return notebook, error
+
+
+def _failing_cell(notebook: object, trouble: Exception) -> str:
+    for number, cell in enumerate(notebook.cells):
+        for output in cell.get("outputs", []):
+            if output.output_type == "error":
+                reason = (output.evalue.strip() or " ").splitlines()[0]
+                return f"FAILED in cell {number} ({cell.id}): {output.ename}: {reason}"
+    return f"FAILED: {type(trouble).__name__}: {str(trouble).strip().splitlines()[0]}"
