@@ -19,7 +19,7 @@ endif
 NBVAL = PYTHONPATH=tests/measured $(RUN) -m pytest -q --nbval --nbval-current-env --nbval-cell-timeout 300 -n 2 --dist loadscope notebooks
 
 .DEFAULT_GOAL := help
-.PHONY: help notebooks test lint unit nbval refresh reference figures figures-check animations release slides lab bench bench-peers clean check-active
+.PHONY: help notebooks test lint unit nbval refresh reference figures figures-check animations release slides site lab bench bench-peers clean check-active
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1|/' | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
@@ -31,7 +31,7 @@ test: lint unit nbval ## lint, unit tests, and every notebook compared with its 
 
 lint: $(READY) ## style of package, tests and notebooks
 	@$(RUN) -m ruff check .
-	@$(RUN) -m ruff format --check uqlib tests
+	@$(RUN) -m ruff format --check uqlib tests docs
 
 unit: $(READY) ## unit tests, then once more with every annotation enforced
 	@$(RUN) -m pytest -q -n 2 tests
@@ -65,6 +65,9 @@ release: figures ## pack all figures into a zip below dist/, for people without 
 slides: $(READY) ## beamer files and HTML decks of all notebooks, to build/slides; nothing is run
 	@$(RUN) -m uqlib slides
 
+site: $(READY) ## the web site from the stored outputs, to read without a network: build/site/index.html
+	@$(RUN) -m uqlib site
+
 lab: $(READY) ## JupyterLab in notebooks/, on this machine only
 	@env -u TQDM_DISABLE $(RUN) -m jupyterlab notebooks --ip=localhost
 
@@ -97,4 +100,4 @@ $(VENV)/ready: pyproject.toml constraints.txt
 endif
 
 check-active:
-	@$(RUN) -c 'import mdit_py_plugins, nbval, torch, uqlib' 2>/dev/null || { echo "This environment lacks the course; install it: $(RUN) -m pip install --editable '.[test,kit]'"; exit 2; }
+	@$(RUN) -c 'import mdit_py_plugins, myst_nb, nbval, torch, uqlib' 2>/dev/null || { echo "This environment lacks the course; install it: $(RUN) -m pip install --editable '.[test,kit]'"; exit 2; }

@@ -20,15 +20,16 @@ MODULES = {name: ast.parse(path.read_text()) for name, path in PATHS.items()}
 # Each module may import those named before it, and no other.
 LAYERS = [
     {"_checks", "_columns", "_files", "_overlays", "_styles", "runtime", "kit.__init__", "kit.kernel"}
-    | {"kit.words", "kit.code"},
+    | {"kit.words", "kit.code", "kit._chapters"},
     {"_exports", "kit.gallery", "predictive", "datasets", "losses", "_optimise", "pages", "kit.tagged"},
     {"_members", "models", "plotting", "figures", "laplace._arguments", "laplace._factor", "kit.frames"},
     {"laplace._statistics", "flows._layers", "metrics", "training", "kit.beamer", "kit.decks"},
     {"laplace._posterior", "flows._flow", "kit.slides"},
     {"laplace._fitting", "flows.__init__"},
     {"laplace._evidence", "laplace._heads"},
-    {"laplace.__init__", "kit.factory", "kit.release"},
-    {"kit.animations"},
+    {"laplace.__init__", "kit.factory", "kit.release", "kit._play"},
+    {"kit.animations", "kit._fillers"},
+    {"kit.site"},
     {"commands"},
     {"__main__"},
 ]

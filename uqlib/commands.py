@@ -22,6 +22,7 @@ def main(arguments: list[str] | None = None) -> int:
         ("figures", "export figures for slides to figures/, those that are not there yet"),
         ("animations", "write two animations for slides and web pages to figures/animations/"),
         ("slides", "make slides from the stored notebooks: build/slides/beamer and build/slides/reveal"),
+        ("site", "build the web site from the stored outputs: build/site"),
         ("release", "pack all figures into a zip below dist/"),
     ):
         command = commands.add_parser(name, help=text, description=text)
@@ -49,7 +50,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if asked.command == "figures":
             return _figures(asked, root)
-        if asked.command in ("animations", "release"):
+        if asked.command in ("animations", "release", "site"):
             return _kit(asked.command, root)
         paths = [known[number] for number in dict.fromkeys(asked.number or known)]
         if asked.command == "slides":
@@ -120,11 +121,14 @@ def _root() -> Path | None:
 
 def _kit(command: str, root: Path) -> int:
     """Make what is made without running notebooks."""
-    from uqlib.kit import animations, release  # torch takes its second only where it is needed
+    from uqlib.kit import animations, release, site  # torch takes its second only where it is needed
 
     try:
-        made = animations.make(root / "figures" / "animations") if command == "animations" else [release.make(root)]
-    except ValueError as trouble:
+        if command == "animations":
+            made = animations.make(root / "figures" / "animations")
+        else:
+            made = [site.build(root) if command == "site" else release.make(root)]
+    except (ImportError, RuntimeError, ValueError) as trouble:
         print(trouble, file=sys.stderr)
         return 1
     print(*(path.relative_to(root) for path in made), sep="\n")

@@ -93,8 +93,8 @@ def toy(name: str) -> Toy:
 
     .. math:: f(x) = 0.5\,x^2 + 0.25\,x^3, \qquad a(x) = 0.2 \quad\text{or}\quad a(x) = 0.1 + 0.4\,x .
 
-    The second amplitude changes sign at x = -0.25, so the true std |a(x)| is zero there. Raises ValueError for any
-    other name, listing the two.
+    The second amplitude changes sign at x = -0.25, so the true std :math:`|a(x)|` is zero there. Raises ValueError for
+    any other name, listing the two.
     """
     return _lookup(name, _TOYS)
 

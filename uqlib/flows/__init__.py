@@ -1,5 +1,7 @@
 """Normalizing flows: a density made by bending a Gaussian, layer by layer, with the change of volume kept in a sum.
 
+::
+
     flow = NormalizingFlow(DiagonalGaussian(2), [AffineCoupling((True, False), (32,), generator=g), ActNorm(2)])
     flow.initialise(x)
     training.fit(lambda x, _: flow.forward_kld(x), flow.parameters(), (x, x), steps=400, lr=1e-2)

@@ -61,9 +61,6 @@ def _block(record: dict) -> str:
     name, alt, count = record["name"], html.escape(record["alt"]), len(record["steps"])
     width, height = record["inches"]
     steps = f", {count} steps: {', '.join(record['steps'])}" if count else ""
-    latex = rf"\includegraphics{{{name}}}"
-    if count:
-        latex = rf"\foreach \n in {{1,...,{count}}}{{\includegraphics<\n>{{{name}-\n}}}}"
     return f"""### {name}
 
 <picture>
@@ -75,9 +72,17 @@ def _block(record: dict) -> str:
 PDF: [light](light/{name}.pdf), [dark](dark/{name}.pdf).
 
 ```latex
-{latex}
+{latex(record)}
 ```
 """
+
+
+def latex(record: dict) -> str:
+    """The line for LaTeX; the steps of a figure come one after the other."""
+    name, count = record["name"], len(record["steps"])
+    if count:
+        return rf"\foreach \n in {{1,...,{count}}}{{\includegraphics<\n>{{{name}-\n}}}}"
+    return rf"\includegraphics{{{name}}}"
 
 
 def _measured(record: dict, figures: Path) -> dict:

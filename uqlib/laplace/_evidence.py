@@ -31,7 +31,7 @@ def maximise_evidence(posterior: Posterior, *, prior_precision: bool = True, noi
     .. math:: \sum_{ij} \tau_i\, m_{ij}^2 = \gamma, \qquad
         \sum_{ij} (\text{residual} / \text{noise std})_{ij}^2 = nk - \gamma
 
-    For one output and one prior precision: tau = gamma / |m|^2 and sigma^2 = (sum of squared residuals) / (n - gamma).
+    For one output and one prior precision: tau = gamma / sum m^2, sigma^2 = (sum of squared residuals) / (n - gamma).
 
     Raises ValueError if there is no maximum: the evidence keeps rising as tau grows, or as sigma falls to zero.
 

@@ -1,0 +1,114 @@
+"""The parts of the site's pages that are made at build time: each is read from where it is written, never copied."""
+
+import ast
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import uqlib
+from uqlib.kit import _chapters, _play, gallery
+
+_HEADLINE = "03-noise-fan"
+
+
+def fillers(root: Path, pictures: Path) -> dict[str, Callable[[], str]]:
+    """By name, what makes the Markdown for a line `<!-- fill: NAME -->`; `pictures` holds light/ and dark/ images."""
+    notebooks = root / "notebooks"
+    return {
+        "headline": lambda: _headline(notebooks, pictures),
+        "teach": lambda: _teach(root),
+        "teach-pages": lambda: "lecture-plan\n" if _plan(root) else "",
+        "notebooks": lambda: _readme(root, "| | notebook", "| "),
+        "notation": lambda: _chapters.table(notebooks / "00_reading_a_prediction.ipynb", "notation"),
+        "symptoms": lambda: _symptoms(notebooks / "13_when_training_goes_wrong.ipynb"),
+        "gallery": lambda: "\n\n".join(_card(one, root, pictures) for one in gallery.collect(notebooks)),
+        "modules": lambda: _modules(root),
+        "std-data": lambda: _play.embedded("std-data", _play.fixed_mean(), _play.STDS),
+        "evidence-data": lambda: _play.embedded("evidence-data", _play.fixed_features(), _play.PRECISIONS),
+    }
+
+
+def _plan(root: Path) -> bool:
+    return (root / "docs" / "lecture-plan.md").exists()
+
+
+def _headline(notebooks: Path, pictures: Path) -> str:
+    record = next(one for one in gallery.collect(notebooks) if one["name"] == _HEADLINE)
+    pair = _chapters.picture(_HEADLINE, record["alt"], 717, "", pictures)
+    return (
+        f'<div class="figure-pair">{pair}</div>\n\n*{record["title"]}* ([notebook 03](notebooks/{record["notebook"]}))'
+    )
+
+
+def _readme(root: Path, first: str, then: str) -> str:
+    """The lines of the README from the one that starts with `first`, as long as they start with `then`."""
+    lines = (root / "README.md").read_text(encoding="utf-8").splitlines()
+    start = next(place for place, line in enumerate(lines) if line.startswith(first))
+    end = next(place for place in range(start + 1, len(lines)) if not lines[place].startswith(("|---", then)))
+    return "\n".join(lines[start:end])
+
+
+def _teach(root: Path) -> str:
+    text = _readme(root, "* **Teach**: ", "  ").removeprefix("* **Teach**: ")
+    text = text[:1].upper() + re.sub(r"\n +", "\n", text)[1:]
+    return text + ("\n\n[The lecture plan](lecture-plan.md) has the minutes." if _plan(root) else "")
+
+
+def _symptoms(notebook: Path) -> str:
+    """The table of symptoms; in place of a section's number its heading as a link, and the cure found below it."""
+    texts = _chapters.texts(notebook)
+    head, rule, *rows = _chapters.table(notebook, "map").splitlines()
+    lines = [f"{head.rsplit('|', 2)[0]}| what to do | where |", f"{rule}---|"]
+    for row in rows:
+        seen, number = row.rsplit("|", 2)[:2]
+        start = next(place for place, text in enumerate(texts) if text.startswith(f"## {number.strip()} · "))
+        end = next(place for place in range(start + 1, len(texts)) if texts[place].startswith("## "))
+        heading = texts[start].splitlines()[0].removeprefix("## ")
+        link = f"[{heading}](notebooks/{notebook.name}#{_slug(heading)})"
+        found = re.search(r"\*\*Cure\.\*\* (.*)", "\n".join(texts[start:end]))
+        cure = (
+            re.sub(r"(?<=\.) (?:(?!\. ).)*:$", "", found[1]) if found else "see there"
+        )  # "..., look:" leads to a cell
+        lines.append(f"{seen}| {cure} | {link} |")
+    return "\n".join(lines)
+
+
+def _slug(heading: str) -> str:
+    """The anchor that MyST gives a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def _card(record: dict, root: Path, pictures: Path) -> str:
+    """One figure of the gallery: both images, the sentence, the chapter, the line for LaTeX and the files."""
+    name, steps = record["name"], record["steps"]
+    chapter = f"notebooks/{Path(record['notebook']).stem}.html"
+    links = [
+        f'<a href="figures/{theme}/{path.name}" title="{name}, {theme}">{path.suffix[1:]} {theme}</a>'
+        for theme in ("light", "dark")
+        for path in sorted((root / "figures" / theme).glob(f"{name}.*"))
+    ]
+    files = " · ".join(links) + (f" · in {len(steps)} steps: {name}-1 to -{len(steps)}" if steps else "")
+    return f"""\
+::::{{container}} figure-card
+<a class="figure-pair" href="{chapter}#{name}">{_chapters.picture(name, record["alt"], 717, "", pictures)}</a>
+
+**Figure {record["number"]}.** {record["title"]} [Notebook {record["number"][:2]}](notebooks/{record["notebook"]})
+
+```latex
+{gallery.latex(record)}
+```
+
+<p class="files">{files}</p>
+::::"""
+
+
+def _modules(root: Path) -> str:
+    """The modules with the first sentence of each, and the list that makes their pages part of the site."""
+    lines = []
+    for name in uqlib._MODULES:
+        file = root / "uqlib" / f"{name}.py"
+        file = file if file.exists() else root / "uqlib" / name / "__init__.py"
+        first = (ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or "").splitlines()[0]
+        lines.append(f"* [`uqlib.{name}`](api/{name}.rst): {first}")
+    pages = "\n".join(f"api/{name}" for name in uqlib._MODULES)
+    return "\n".join(lines) + f"\n\n```{{toctree}}\n:hidden:\n\n{pages}\n```"
