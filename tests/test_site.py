@@ -281,14 +281,16 @@ def scrolled(page):
           for (let y = 0; y < document.body.scrollHeight; y += 500) {
             scrollTo(0, y); await new Promise(next => setTimeout(next, 30));
           }
-          await Promise.all([...document.images].map(image => image.decode().catch(() => 0)));
+          const seen = [...document.images].filter(image => image.offsetParent);  // a hidden one never loads
+          await Promise.all(seen.map(image => image.decode().catch(() => 0)));
           scrollTo(0, 0);
         }"""
     )
 
 
 CONTRAST = """() => {
-  const canvas = Object.assign(document.createElement('canvas'), {width: 1, height: 1}).getContext('2d');
+  const canvas = Object.assign(document.createElement('canvas'), {width: 1, height: 1})
+    .getContext('2d', {willReadFrequently: true});
   const rgba = colour => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
     return [...canvas.getImageData(0, 0, 1, 1).data]; };
   const behind = one => { for (; one; one = one.parentElement) {
@@ -300,7 +302,7 @@ CONTRAST = """() => {
   const found = [];
   for (const one of document.querySelectorAll('article p, article li, article summary, article figcaption, ' +
       'article td, article code, article .highlight pre, article .highlight span, article h1, article h2, ' +
-      'article a, article dt')) {
+      'article a:not(.headerlink), article dt')) {
     if (!one.offsetParent || !one.textContent.trim()) continue;
     const [a, b] = [light(rgba(getComputedStyle(one).color)), light(behind(one))].sort((p, q) => q - p);
     found.push([(a + .05) / (b + .05), one.tagName, one.className, one.textContent.trim().slice(0, 40)]);
@@ -354,12 +356,13 @@ def test_search_finds_the_evidence(visit, size):
 def test_answers_are_folded_and_unfold(visit):
     page = visit("notebooks/00_reading_a_prediction.html")
     answers = page.locator("article details")
-    assert answers.count() == 9 and page.locator("article details[open]").count() == 0
+    written = json.dumps(json.loads(NOTEBOOKS[0].read_text())["cells"]).count("<details>")
+    assert answers.count() == written >= 9 and page.locator("article details[open]").count() == 0
     for answer in answers.all():
         assert not answer.locator("p").first.is_visible()
         answer.locator("summary").click()
         assert answer.locator("p").first.is_visible()
-    assert page.locator("article summary").count() == 9
+    assert page.locator("article summary").count() == written
 
 
 def test_site_works_without_a_server(visit, built):
@@ -422,7 +425,7 @@ def test_evidence_page_tells_what_uqlib_computes(visit):
         tau, _ = told(page, "tau")
         posterior = laplace.fit((phi, y), noise_std=data["noise_std"], prior_precision=tau, bias=False)
         evidence, shown = told(page, "evidence")
-        assert math.isclose(evidence, posterior.log_evidence.item(), abs_tol=1e-7)
+        assert math.isclose(evidence, posterior.log_evidence, abs_tol=1e-7)
         assert shown == f"{evidence:.2f}".replace("-", "−")
         fit = -len(y) * losses.gaussian_nll(posterior.predict(phi).mean, y, std=data["noise_std"]).item()
         assert math.isclose(told(page, "fit")[0], fit, abs_tol=1e-7)
