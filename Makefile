@@ -65,7 +65,11 @@ release: figures ## pack all figures into a zip below dist/, for people without 
 slides: $(READY) ## beamer files and HTML decks of all notebooks, to build/slides; nothing is run
 	@$(RUN) -m uqlib slides
 
-site: $(READY) ## the web site from the stored outputs, to read without a network: build/site/index.html
+FILMS = figures/animations/posterior-draws.html
+$(FILMS): | $(READY)
+	@$(RUN) -m uqlib animations
+
+site: $(READY) $(FILMS) ## the web site from the stored outputs, to read without a network: build/site/index.html
 	@$(RUN) -m uqlib site
 
 lab: $(READY) ## JupyterLab in notebooks/, on this machine only

@@ -22,6 +22,7 @@ def fillers(root: Path, pictures: Path) -> dict[str, Callable[[], str]]:
         "notation": lambda: _chapters.table(notebooks / "00_reading_a_prediction.ipynb", "notation"),
         "symptoms": lambda: _symptoms(notebooks / "13_when_training_goes_wrong.ipynb"),
         "gallery": lambda: "\n\n".join(_card(one, root, pictures) for one in gallery.collect(notebooks)),
+        "moving": lambda: _moving(root),
         "modules": lambda: _modules(root),
         "std-data": lambda: _play.embedded("std-data", _play.fixed_mean(), _play.STDS),
         "evidence-data": lambda: _play.embedded("evidence-data", _play.fixed_features(), _play.PRECISIONS),
@@ -50,8 +51,18 @@ def _readme(root: Path, first: str, then: str) -> str:
 
 def _teach(root: Path) -> str:
     text = _readme(root, "* **Teach**: ", "  ").removeprefix("* **Teach**: ")
-    text = text[:1].upper() + re.sub(r"\n +", "\n", text)[1:]
-    return text + ("\n\n[The lecture plan](lecture-plan.md) has the minutes." if _plan(root) else "")
+    return text[:1].upper() + re.sub(r"\n +", "\n", text)[1:].replace("](docs/", "](")
+
+
+def _moving(root: Path) -> str:
+    """The animations that `make animations` has written, each in a frame of its own."""
+    films = sorted((root / "figures" / "animations").glob("*.html"))
+    frames = [
+        f'<iframe class="film" src="animations/{film.name}" title="{film.stem}" loading="lazy"></iframe>\n\n*{alt}*'
+        for film in films
+        for alt in re.findall('alt="([^"]+)"', film.read_text(encoding="utf-8"))[:1]
+    ]
+    return "\n\n".join(frames) or "They are made by `make animations`; this site was built without them."
 
 
 def _symptoms(notebook: Path) -> str:

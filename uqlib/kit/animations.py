@@ -18,20 +18,25 @@ from torch import Tensor
 from uqlib import _files, datasets, figures, laplace, losses, models, plotting, runtime, training
 from uqlib.predictive import Predictive
 
-_DPI, _PACE = 110, 8  # pixels an inch, frames a second
+_DPI, _PACE = 104, 8  # pixels an inch, frames a second
 _HOLD = 12  # how often the last frame is shown before it all begins again
 # The player of matplotlib loads an icon font from elsewhere; these signs are in every font.
 _SIGNS = {
     "minus": "−",
-    "fast-backward": "⏮",
+    "fast-backward": "«",
     "step-backward": "◂",
     "play fa-flip-horizontal": "◀",
-    "pause": "⏸",
+    "pause": "‖",
     "play": "▶",
     "step-forward": "▸",
-    "fast-forward": "⏭",
+    "fast-forward": "»",
     "plus": "+",
 }
+# Narrow screens: the picture shrinks with its frame.
+_HEAD = (
+    '<!DOCTYPE html><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+    "<style>body {font-family: sans-serif} .animation, .animation img {max-width: 100%}</style>"
+)
 
 
 def make(out: Path) -> list[Path]:
@@ -74,6 +79,7 @@ def _offline(player: bytes, name: str, alt: str) -> bytes:
     text = re.sub(r"\banim[0-9a-f]{32}", "anim_" + name.replace("-", "_"), text)
     for icon, sign in _SIGNS.items():
         text = text.replace(f'<i class="fa fa-{icon}"></i>', sign)
+    text = _HEAD + text
     return text.replace("<img id=", f'<img alt="{html.escape(alt)}" id=').encode()
 
 
@@ -104,7 +110,7 @@ def settling() -> tuple[int, Callable, str]:
         ax.set_title(f"after {shown[frame]} steps", loc="right")
         plotting.legend(ax, ncols=4)
 
-    return len(seen), draw, "A wide band settles on the points while its net is trained: even noise becomes a fan."
+    return len(seen), draw, "A wide, even band closes on the points while its net is trained, and becomes a fan."
 
 
 def sampling() -> tuple[int, Callable, str]:

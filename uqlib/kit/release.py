@@ -15,7 +15,7 @@ def make(root: Path) -> Path:
     """
     figures = root / "figures"
     manifest = figures / "manifest.json"
-    pdfs = sorted(figures.glob("*/*.pdf"))
+    pdfs = sorted(path for theme in ("light", "dark") for path in (figures / theme).glob("*.pdf"))
     if not manifest.exists() or not pdfs:
         raise ValueError("figures/: expected PDFs and manifest.json, found none; run `make figures`")
     paths = [*pdfs, *sorted(figures.glob("thumbs/*/*.png")), manifest, figures / "README.md"]

@@ -124,6 +124,8 @@ def _assets(root: Path) -> dict[str, bytes]:
         exports = (root / "figures" / theme).glob("*.*")
         wanted = [path for path in exports if path.suffix == ".pdf" or not path.stem[-2:].lstrip("-").isdigit()]
         content |= {f"_extra/figures/{theme}/{path.name}": path.read_bytes() for path in wanted}
+    films = (root / "figures" / "animations").glob("*.html")
+    content |= {f"_extra/animations/{film.name}": film.read_bytes() for film in films}
     rules = [
         f'html[data-theme="{theme}"] {{{"".join(f"--uq-{name}: {value};" for name, value in colours.items())}}}'
         for theme, colours in figures.PALETTE.items()
