@@ -261,7 +261,7 @@ def visit(browser, address):
         page.on("console", lambda told: troubles.append(told.text) if told.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: troubles.append(str(error)))
         page.on("requestfailed", lambda request: troubles.append(f"failed: {request.url}"))
-        page.on("response", lambda answer: troubles.append(f"{answer.status}: {answer.url}") if not answer.ok else None)
+        page.on("response", lambda one: troubles.append(f"{one.status}: {one.url}") if one.status >= 400 else None)
         local = (address, "data:", "blob:", "file:")
         page.on("request", lambda one: None if one.url.startswith(local) else troubles.append(f"elsewhere: {one.url}"))
         page.goto(base + name, wait_until="networkidle")
