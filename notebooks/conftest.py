@@ -13,6 +13,7 @@ from nbval.plugin import IPyNbCell
 FLOAT = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
 UNITS = float(os.environ.get("UQLIB_NBVAL_LAST_DIGIT", "0"))
 os.environ["TQDM_DISABLE"] = "1"  # kernels inherit it: a progress bar never compares equal
+os.environ["UQLIB_STATIC"] = "1"  # nor does a slider
 
 
 def last_digit(number: str) -> float:

@@ -28,7 +28,7 @@ LAYERS = [
     {"laplace._fitting", "flows.__init__"},
     {"laplace._evidence", "laplace._heads"},
     {"laplace.__init__", "kit.factory", "kit.release", "kit._play"},
-    {"kit.animations", "kit._fillers"},
+    {"kit.animations", "kit.sliders", "kit._fillers"},
     {"kit.site"},
     {"commands"},
     {"__main__"},

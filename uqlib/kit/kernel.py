@@ -49,6 +49,7 @@ def execute(path: Path, variables: dict[str, str], last: str = "") -> tuple[obje
         end = next(place for place, cell in enumerate(notebook.cells) if cell.id == last)
         notebook.cells = notebook.cells[: end + 1]
     os.environ["TQDM_DISABLE"] = "1"
+    os.environ["UQLIB_STATIC"] = "1"  # a slider needs somebody to move it
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # two kernels of two threads each are ten times slower on two cores
     for name in ("UQLIB_PAGES", "UQLIB_FIGURES", "UQLIB_FIGURE", "UQLIB_MEDIUM"):
         os.environ.pop(name, None)
