@@ -72,8 +72,10 @@ $(FILMS): | $(READY)
 site: $(READY) $(FILMS) ## the web site from the stored outputs, to read without a network: build/site/index.html
 	@$(RUN) -m uqlib site
 
+# no look for newer versions: a lecture hall's network is no trouble then
+QUIET = --LabApp.extension_manager=readonly --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate
 lab: $(READY) ## JupyterLab in notebooks/, on this machine only
-	@env -u TQDM_DISABLE $(RUN) -m jupyterlab notebooks --ip=localhost
+	@env -u TQDM_DISABLE $(RUN) -m jupyterlab notebooks --ip=localhost $(QUIET)
 
 bench: $(READY) ## speed, as ratios measured in one run
 	@$(RUN) tests/bench.py

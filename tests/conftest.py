@@ -1,6 +1,9 @@
-"""Fixtures for all tests: the series' dtype, and a check that nothing global has moved."""
+"""Fixtures for all tests: the series' dtype, a check that nothing global has moved, and a headless browser."""
 
 import os
+import re
+import shutil
+from pathlib import Path
 
 import matplotlib
 import numpy
@@ -30,3 +33,53 @@ def _world():
         "dtype": torch.get_default_dtype(),
         "environment": environment,
     }
+
+
+SIZES = {"laptop": {"width": 1366, "height": 900}, "phone": {"width": 390, "height": 844}}
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Headless Chromium that can reach this machine only."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install '.[test]'")
+    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if program is None:
+        pytest.skip("no chromium on this machine: Debian and Ubuntu, `apt install chromium`")
+    rules = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"
+    with api.sync_playwright() as playwright:
+        # Chromium's sandbox refuses root, which is who runs in a container; the pages are ours.
+        opened = playwright.chromium.launch(executable_path=program, args=[rules, "--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def watch(browser):
+    """Open an address at a size and in a theme; at the end nothing may have failed or gone to another host."""
+    contexts, troubles = [], []
+    here = re.compile(r"(data|blob|file):|(https?|wss?)://127\.0\.0\.1[:/]")
+
+    def opened(address, size="laptop", theme="light", *, wait="networkidle"):
+        context = browser.new_context(viewport=SIZES[size], color_scheme=theme)
+        context.add_init_script(f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}')")
+        page = context.new_page()
+        page.on("console", lambda told: troubles.append(told.text) if told.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("requestfailed", lambda request: troubles.append(f"failed: {request.url}"))
+        page.on("response", lambda one: troubles.append(f"{one.status}: {one.url}") if one.status >= 400 else None)
+        page.on("request", lambda one: None if here.match(one.url) else troubles.append(f"elsewhere: {one.url}"))
+        page.goto(address, wait_until=wait)
+        contexts.append(context)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert troubles == []
+
+
+@pytest.fixture(scope="session")
+def screenshots():
+    folder = Path(__file__).parents[1] / "build" / "screenshots"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -5,7 +5,6 @@ import http.server
 import json
 import math
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -19,7 +18,6 @@ from uqlib import _MODULES, laplace, losses
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
-SIZES = {"laptop": {"width": 1366, "height": 900}, "phone": {"width": 390, "height": 844}}
 PAGES = [
     "index.html",
     "notebooks/00_reading_a_prediction.html",
@@ -235,43 +233,9 @@ def address(built):
     server.server_close()
 
 
-@pytest.fixture(scope="session")
-def browser():
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install '.[test]'")
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("no chromium on this machine: Debian and Ubuntu, `apt install chromium`")
-    rules = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"
-    with api.sync_playwright() as playwright:
-        # Chromium's sandbox refuses root, which is who runs in a container; the pages are ours.
-        opened = playwright.chromium.launch(executable_path=program, args=[rules, "--no-sandbox"])
-        yield opened
-        opened.close()
-
-
 @pytest.fixture
-def visit(browser, address):
-    """Open a page at a size and in a theme; at the end nothing may have failed or gone elsewhere."""
-    contexts, troubles = [], []
-
-    def opened(name, size="laptop", theme="light", base=address):
-        context = browser.new_context(viewport=SIZES[size])
-        context.add_init_script(f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}')")
-        page = context.new_page()
-        page.on("console", lambda told: troubles.append(told.text) if told.type in ("error", "warning") else None)
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.on("requestfailed", lambda request: troubles.append(f"failed: {request.url}"))
-        page.on("response", lambda one: troubles.append(f"{one.status}: {one.url}") if one.status >= 400 else None)
-        local = (address, "data:", "blob:", "file:")
-        page.on("request", lambda one: None if one.url.startswith(local) else troubles.append(f"elsewhere: {one.url}"))
-        page.goto(base + name, wait_until="networkidle")
-        contexts.append(context)
-        return page
-
-    yield opened
-    for context in contexts:
-        context.close()
-    assert troubles == []
+def visit(watch, address):
+    return lambda name, size="laptop", theme="light", base=address: watch(base + name, size, theme)
 
 
 def scrolled(page):
@@ -312,16 +276,14 @@ CONTRAST = """() => {
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", ["laptop", "phone"])
 @pytest.mark.parametrize("name", PAGES)
-def test_page_in_the_browser(visit, name, size, theme):
+def test_page_in_the_browser(visit, screenshots, name, size, theme):
     page = visit(name, size, theme)
     assert page.evaluate("document.documentElement.dataset.theme") == theme
     page.evaluate("window.MathJax ? MathJax.startup.promise.then(() => 0) : 0")
     scrolled(page)
-    folder = ROOT / "build" / "screenshots"
-    folder.mkdir(parents=True, exist_ok=True)
-    shot = folder / f"{name.replace('/', '-').removesuffix('.html')}-{size}-{theme}.png"
+    shot = screenshots / f"{name.replace('/', '-').removesuffix('.html')}-{size}-{theme}.png"
     page.screenshot(path=shot, full_page=True)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{name} is wider than the {size}"
     if name != "index.html":
@@ -333,21 +295,21 @@ def test_page_in_the_browser(visit, name, size, theme):
     for image in shown.all():
         assert image.evaluate("one => one.naturalWidth") > 0 and image.get_attribute("alt")
         box = image.bounding_box()
-        assert box["x"] >= 0 and box["x"] + box["width"] <= SIZES[size]["width"] and box["width"] > 250
+        assert box["x"] >= 0 and box["x"] + box["width"] <= page.viewport_size["width"] and box["width"] > 250
         assert f"only-{theme}" in image.get_attribute("class")
     worst = page.evaluate(CONTRAST)
     assert worst[0][0] >= 4.5, worst[:5]
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_search_finds_the_evidence(visit, size):
+@pytest.mark.parametrize("size", ["laptop", "phone"])
+def test_search_finds_the_evidence(visit, screenshots, size):
     page = visit("index.html", size)
     page.keyboard.press("Control+k")
     page.keyboard.type("evidence")
     page.keyboard.press("Enter")
     page.wait_for_selector("#search-results li a")
     page.wait_for_function("document.querySelectorAll('#search-results li').length > 3")
-    page.screenshot(path=ROOT / "build" / "screenshots" / f"search-{size}-light.png")
+    page.screenshot(path=screenshots / f"search-{size}-light.png")
     titles = page.locator("#search-results li a").all_text_contents()
     assert any("Choosing the prior and the noise" in title for title in titles)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

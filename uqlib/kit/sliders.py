@@ -6,14 +6,16 @@ from collections.abc import Callable
 
 from uqlib import _exports, figures
 
-_DPI = 130  # an image of a full-width figure is then 717 pixels wide
+_DPI, _WIDTH = 130, 717  # pixels of a full-width figure
+_STEPS = 80
 
 
 def explore(
     label: str, draw: Callable[..., object], low: float, high: float, *, value: float, **layout: object
 ) -> None:
-    """Show a slider, logarithmic from `low` to `high`, and redraw `draw(*axes, number)` while it moves.
+    """Show a slider, logarithmic from `low` to `high` in 80 steps, and redraw `draw(*axes, number)` while it moves.
 
+    It starts at the step nearest to `value`.
     `layout` are the options of `figures.build`. Where the environment variable UQLIB_STATIC is set, as in tests and
     stored outputs, one line of text stands in its place: put a figure with `figures.show` before it, so that nothing is
     lost.
@@ -33,7 +35,10 @@ def explore(
 
     page = figures.PALETTE["light"]["page"]
     low, high = math.log10(low), math.log10(high)
-    slider = FloatLogSlider(value, min=low, max=high, step=(high - low) / 80, description=label, readout_format=".3g")
-    image = Image(value=picture(value), format="png", width=717)
+    step = (high - low) / _STEPS
+    value = 10 ** (low + step * round((math.log10(value) - low) / step))  # the browser would move it there anyway
+    slider = FloatLogSlider(value, min=low, max=high, step=step, description=label, readout_format=".3g")
+    slider.layout.width = f"{_WIDTH}px"
+    image = Image(value=picture(value), format="png", width=_WIDTH)
     slider.observe(lambda change: setattr(image, "value", picture(change["new"])), names="value")
     display(VBox([slider, image]))
