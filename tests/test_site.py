@@ -208,9 +208,9 @@ def test_a_solution_is_linked_behind_a_click_and_a_lecture_plan_is_found(tmp_pat
     (tmp_path / "docs" / "lecture-plan.md").write_text("# Plan")
     solution = tmp_path / "notebooks" / "solutions" / NOTEBOOKS[3].name
     solution.write_bytes(NOTEBOOKS[3].read_bytes())
-    page = json.loads(_chapters.page(NOTEBOOKS[3], "../", tmp_path, solution))
-    last = page["cells"][-1]["source"]
-    assert last.startswith("<details>") and f"](solutions/{solution.name})" in last
+    page = json.loads(_chapters.page(NOTEBOOKS[3], "../", tmp_path))
+    linked = next(cell["source"] for cell in page["cells"] if cell["id"] == "solutions")
+    assert linked.startswith("<details>") and f"](solutions/{solution.name})" in linked
     alone = json.loads(_chapters.page(solution, "../../", tmp_path))
     assert alone["metadata"]["orphan"] and "white-card" in json.dumps(alone)
     assert _fillers.fillers(tmp_path, tmp_path)["teach-pages"]() == "lecture-plan\n"

@@ -55,6 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
         paths = [known[number] for number in dict.fromkeys(asked.number or known)]
         if asked.command == "slides":
             return _slides(paths, root)
+        paths = [one for path in paths for one in (path, path.parent / "solutions" / path.name) if one.exists()]
         if asked.command == "execute":  # two workers end together only if no long notebook starts last
             paths.sort(key=lambda path: path.stat().st_size, reverse=True)
         failed = kernel.each(_one, paths, asked.command, root)
@@ -147,8 +148,9 @@ def _one(path: Path, command: str, root: Path) -> tuple[float, str]:
     if command == "run":
         from uqlib.pages import to_html
 
-        _files.write(build / "notebooks" / path.name, content)
-        _files.write(build / "html" / f"{path.stem}.html", to_html(notebook, kernel.title(path)).encode())
+        place = path.relative_to(root / "notebooks")
+        _files.write(build / "notebooks" / place, content)
+        _files.write((build / "html" / place).with_suffix(".html"), to_html(notebook, kernel.title(path)).encode())
     elif command == "refresh" and not error and content != path.read_bytes():
         _files.write(path, content)
     return time.perf_counter() - start, error

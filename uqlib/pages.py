@@ -16,9 +16,9 @@ _FUNCTIONS = re.compile(r"<mi>(?:log|exp|min|max)</mi>(?!<mo|</mrow>)")
 # Browsers ignore mathvariant but for upright letters, so the letter itself must be the styled one.
 _STYLED = re.compile(r'<m[in] mathvariant="(double-struck|script)">(\w)</m[in]>')
 _LETTERS = {"double-struck": dict(zip("E1", "𝔼𝟙", strict=True)), "script": {"N": "𝒩"}}
-# Pages stand side by side in build/html; the README is two folders up.
+# Pages stand side by side in build/html, as the notebooks do; the README is two folders up.
 _LINKS = (
-    (re.compile(r"\]\((\d\d_\w+)\.ipynb\)"), r"](\1.html)"),
+    (re.compile(r"\]\(((?:\.\./|solutions/)?\d\d_\w+)\.ipynb\)"), r"](\1.html)"),
     (re.compile(r"\]\(\.\./README\.md"), "](../../README.md"),
 )
 

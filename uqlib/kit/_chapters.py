@@ -23,10 +23,10 @@ def title(path: Path) -> str:
     return first.splitlines()[0].lstrip("# ").strip()
 
 
-def page(path: Path, up: str, pictures: Path, solution: Path | None = None) -> bytes:
+def page(path: Path, up: str, pictures: Path) -> bytes:
     """The notebook that Sphinx reads: as stored, but for links, answers and figures. `up` leads to the site's root.
 
-    `pictures` is the folder whose light/ and dark/ hold the images; `solution` is linked behind a click.
+    `pictures` is the folder whose light/ and dark/ hold the images.
     """
     notebook = json.loads(path.read_text(encoding="utf-8"))
     cells = notebook["cells"]
@@ -39,9 +39,6 @@ def page(path: Path, up: str, pictures: Path, solution: Path | None = None) -> b
         f'<p class="chapter-links"><a href="{up}downloads/{path.name}" download>Download this notebook</a> (.ipynb)</p>'
     )
     cells[0]["source"] += f"\n\n{load}"
-    if solution is not None:
-        link = f"[{title(solution)}](solutions/{solution.name})"
-        cells.append(_markdown("solutions", f"<details><summary>Solutions</summary>\n\n{link}\n\n</details>"))
     if up.count("/") > 1:  # a solution stands in no list of chapters
         notebook["metadata"]["orphan"] = True
     return json.dumps(notebook, ensure_ascii=False, indent=1).encode()

@@ -87,12 +87,11 @@ def _drawn(pdf: Path) -> bytes:
 
 def _notebooks(root: Path, pictures: Path) -> dict[str, bytes]:
     """Chapters and solutions for Sphinx, and each notebook as stored, to download."""
-    solutions = {path.name[:2]: path for path in _solutions(root)}
     content = {}
     for path in _stored(root):
-        content[f"notebooks/{path.name}"] = _chapters.page(path, "../", pictures, solutions.get(path.name[:2]))
+        content[f"notebooks/{path.name}"] = _chapters.page(path, "../", pictures)
         content[f"_extra/downloads/{path.name}"] = path.read_bytes()
-    for path in solutions.values():
+    for path in _solutions(root):
         content[f"notebooks/solutions/{path.name}"] = _chapters.page(path, "../../", pictures)
         content[f"_extra/downloads/solutions/{path.name}"] = path.read_bytes()
     return content
