@@ -19,7 +19,7 @@ endif
 NBVAL = PYTHONPATH=tests/measured $(RUN) -m pytest -q --nbval --nbval-current-env --nbval-cell-timeout 300 -n 2 --dist loadscope notebooks
 
 .DEFAULT_GOAL := help
-.PHONY: help notebooks test lint unit nbval refresh reference figures figures-check animations release slides site lab bench bench-peers clean check-active
+.PHONY: help notebooks test lint unit nbval refresh reference figures figures-check animations release slides site student instructor lab bench bench-peers clean check-active
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1|/' | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
@@ -71,6 +71,12 @@ $(FILMS): | $(READY)
 
 site: $(READY) $(FILMS) ## the web site from the stored outputs, to read without a network: build/site/index.html
 	@$(RUN) -m uqlib site
+
+student: $(READY) ## copies to hand out: build/student, and build/live with the lines to type left blank
+	@$(RUN) -m uqlib student
+
+instructor: $(READY) ## a copy with outputs, solutions and nbgrader's metadata: build/instructor
+	@$(RUN) -m uqlib instructor
 
 # no look for newer versions: a lecture hall's network is no trouble then
 QUIET = --LabApp.extension_manager=readonly --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate

@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
-from uqlib import _files
-from uqlib.kit import factory, gallery, kernel
+from uqlib import _files, _making
+from uqlib.kit import kernel
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -24,6 +24,10 @@ def main(arguments: list[str] | None = None) -> int:
         ("slides", "make slides from the stored notebooks: build/slides/beamer and build/slides/reveal"),
         ("site", "build the web site from the stored outputs: build/site"),
         ("release", "pack all figures into a zip below dist/"),
+        ("student", "copies to hand out: build/student without outputs and solutions, build/live for live coding"),
+        ("instructor", "a copy with outputs, solutions and nbgrader's metadata: build/instructor"),
+        ("progress", "show which exercises you have solved"),
+        ("doctor", "say what is installed and found here, and how to mend what will not do"),
     ):
         command = commands.add_parser(name, help=text, description=text)
         if name == "figures":
@@ -31,6 +35,8 @@ def main(arguments: list[str] | None = None) -> int:
             command.add_argument("--out", type=Path, help="another folder than figures/", metavar="DIR")
             command.add_argument("--size", choices=["16:9", "4:3"], default="16:9", help="of the slide; redrawn")
             command.add_argument("--style", choices=["slide", "paper"], default="slide", help="slide or paper")
+        elif name == "progress":
+            command.add_argument("--forget", action="store_true", help="delete the file in which it is kept")
         elif name in ("run", "execute", "refresh", "slides"):
             command.add_argument("number", nargs="*", help="notebook numbers, such as 03; all if left out")
     asked = parser.parse_args(arguments)
@@ -49,60 +55,22 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     try:
         if asked.command == "figures":
-            return _figures(asked, root)
-        if asked.command in ("animations", "release", "site"):
-            return _kit(asked.command, root)
+            return _making.figures(asked, root)
+        if asked.command == "progress":
+            return _making.progress(known, asked.forget)
+        if asked.command in ("animations", "release", "site", "student", "instructor", "doctor"):
+            return _making.kit(asked.command, root)
         paths = [known[number] for number in dict.fromkeys(asked.number or known)]
         if asked.command == "slides":
-            return _slides(paths, root)
+            return _making.slides(paths, root)
         paths = [one for path in paths for one in (path, path.parent / "solutions" / path.name) if one.exists()]
         if asked.command == "execute":  # two workers end together only if no long notebook starts last
             paths.sort(key=lambda path: path.stat().st_size, reverse=True)
-        failed = kernel.each(_one, paths, asked.command, root)
-        return _end(failed, len(paths), _next_step(asked.command, root))
+        failed = kernel.each(_one, paths, asked.command, root, len(paths) <= 2 and sys.stderr.isatty())
+        return _making.end(failed, len(paths), _next_step(asked.command, root))
     except KeyboardInterrupt:
         print("interrupted; what was finished is kept", file=sys.stderr)
         return 130
-
-
-def _end(failed: list[str], count: int, good_news: str) -> int:
-    """The last line, and the exit code."""
-    if failed:
-        print(f"{len(failed)} of {count} failed: {', '.join(failed)}", file=sys.stderr)
-    elif good_news:
-        print(good_news)
-    return 1 if failed else 0
-
-
-def _figures(asked: argparse.Namespace, root: Path) -> int:
-    """Make the figures that were asked for, and the gallery when that is all of them in their own place."""
-    medium = "paper" if asked.style == "paper" else asked.size
-    out = asked.out or root / "figures"
-    try:
-        failed = factory.make(root, list(dict.fromkeys(asked.name)), out.absolute(), medium)
-    except ValueError as trouble:
-        print(trouble, file=sys.stderr)
-        return 2
-    if not failed and not asked.name and medium == "16:9":
-        gallery.write(root, out)
-    count = len({name[:2] for name in asked.name}) or len(list((root / "notebooks").glob("[0-9][0-9]_*.ipynb")))
-    return _end(failed, count, f"Figures are in {out / factory.FOLDERS[medium]}, in light/ and dark/.")
-
-
-def _slides(paths: list[Path], root: Path) -> int:
-    """Nothing is run: a second for all sixteen."""
-    from uqlib.kit import slides
-
-    target = root / "build" / "slides"
-    try:
-        built = slides.build(root, paths, target)
-    except (ValueError, OSError) as trouble:
-        print(trouble, file=sys.stderr)
-        return 1
-    for name, pages, figures in built:
-        print(f"{name:<32} 9 frames, {pages:2} pages in beamer, {figures} figures")
-    print(f"In {target.relative_to(root)}/reveal open a page; {target.relative_to(root)}/beamer compiles by pdflatex.")
-    return 0
 
 
 class _Parser(argparse.ArgumentParser):
@@ -120,30 +88,19 @@ def _root() -> Path | None:
     return None
 
 
-def _kit(command: str, root: Path) -> int:
-    """Make what is made without running notebooks."""
-    from uqlib.kit import animations, release, site  # torch takes its second only where it is needed
-
-    try:
-        if command == "animations":
-            made = animations.make(root / "figures" / "animations")
-        else:
-            made = [site.build(root) if command == "site" else release.make(root)]
-    except (ImportError, RuntimeError, ValueError) as trouble:
-        print(trouble, file=sys.stderr)
-        return 1
-    print(*(path.relative_to(root) for path in made), sep="\n")
-    return 0
-
-
-def _one(path: Path, command: str, root: Path) -> tuple[float, str]:
+def _one(path: Path, command: str, root: Path, watched: bool) -> tuple[float, str]:
     """Run one notebook and write what the command asks for; return the seconds and the failing cell, if any."""
+
+    def told(cell: int, cells: int) -> None:
+        print(f"\r{path.name[:2]}  cell {cell} of {cells} \r", end="", file=sys.stderr, flush=True)
+
     import nbformat
 
     start = time.perf_counter()
     build = root / "build"
     pages = {"UQLIB_PAGES": str((build / "figures").absolute())} if command == "run" else {}
-    notebook, error = kernel.execute(path, pages)
+    shown = watched and path.parent.name == "notebooks"  # its solutions, beside it, take a moment
+    notebook, error = kernel.execute(path, pages, told=told if shown else None)
     content = nbformat.writes(notebook, version=4).rstrip("\n").encode() + b"\n"
     if command == "run":
         from uqlib.pages import to_html

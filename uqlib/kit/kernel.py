@@ -34,8 +34,12 @@ def each(job: Callable[..., tuple[float, str]], paths: list[Path], *arguments: o
     return failed
 
 
-def execute(path: Path, variables: dict[str, str], last: str = "") -> tuple[object, str]:
+def execute(
+    path: Path, variables: dict[str, str], last: str = "", told: Callable[[int, int], object] | None = None
+) -> tuple[object, str]:
     """Run a notebook, to the cell with the id `last` if one is named; return it with its outputs, and what failed.
+
+    `told(cell, cells)` is called after each cell that was run.
 
     `variables` go into the environment of this process and the kernel's: call it in a process of its own.
     """
@@ -63,6 +67,8 @@ def execute(path: Path, variables: dict[str, str], last: str = "") -> tuple[obje
         coalesce_streams=True,
         resources={"metadata": {"path": str(path.parent)}},
     )
+    if told:
+        client.on_cell_executed = lambda cell, cell_index, execute_reply: told(cell_index + 1, len(notebook.cells))
     try:
         client.execute()
         error = ""
