@@ -104,8 +104,11 @@ def test_an_instructor_gets_everything_with_nbgrader_metadata(course):
             assert graded["grade"] and graded["locked"] and graded["points"] == 1 and not graded["solution"]
             assert answer["metadata"]["nbgrader"]["solution"] and not answer["metadata"]["nbgrader"]["grade"]
             names |= {graded["grade_id"], answer["metadata"]["nbgrader"]["grade_id"]}
-            assert source(after[f"solution-{k}"]) == source(solved[f"solution-{k}"])
-        assert len(names) == 6
+            reason = after[f"solution-{k}"]
+            assert source(reason) == source(solved[f"solution-{k}"])
+            names.add(reason["metadata"]["nbgrader"]["grade_id"])
+            assert reason["metadata"]["nbgrader"]["solution"] and reason["metadata"]["nbgrader"]["points"] == 0
+        assert len(names) == 9
         kept = [name for name in before if name != "solutions" and not name.startswith("exercise-")]
         assert all(after[name] == before[name] for name in kept)
 

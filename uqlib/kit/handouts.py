@@ -1,6 +1,5 @@
 """Copies of the course to hand out: for students, for live coding, and for whoever grades by nbgrader."""
 
-import copy
 import json
 import shutil
 from pathlib import Path
@@ -120,7 +119,8 @@ def _graded(cell: dict, answers: dict[str, dict], number: str) -> list[dict]:
     return [
         _code(cell, cell["id"], marked, [], _nbgrader(name, solution=True)),
         _code(cell, f"{cell['id']}-check", [check], answer["outputs"], _nbgrader(f"{name}-check", points=1)),
-        copy.deepcopy(reason) | {"metadata": {"tags": ["reason"]}},
+        # a written answer without points: nbgrader leaves it blank for students and shows ours to the grader
+        reason | {"metadata": {"nbgrader": _nbgrader(f"{name}-why", solution=True, points=0)}},
     ]
 
 
@@ -130,10 +130,10 @@ def _code(cell: dict, name: str, lines: list[str], outputs: list[dict], metadata
     return cell | {"id": name, "source": source, "outputs": outputs, "metadata": metadata}
 
 
-def _nbgrader(name: str, *, solution: bool = False, points: int = 0) -> dict:
-    """The third version of nbgrader's schema: an autograded answer, or the tests of one."""
-    facts = {"grade_id": name, "solution": solution, "grade": bool(points), "locked": bool(points), "task": False}
-    return facts | {"schema_version": 3} | ({"points": points} if points else {})
+def _nbgrader(name: str, *, solution: bool = False, points: int | None = None) -> dict:
+    """The third version of nbgrader's schema: an autograded answer, its tests, or with both an answer in words."""
+    facts = {"grade_id": name, "solution": solution, "grade": points is not None, "locked": not solution, "task": False}
+    return facts | {"schema_version": 3} | ({} if points is None else {"points": points})
 
 
 def _write(target: Path, notebook: dict) -> None:
