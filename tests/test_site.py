@@ -172,13 +172,21 @@ def test_tables_are_those_of_the_notebooks(built):
 
 
 def test_the_glossary_is_one_sentence_a_term(built):
-    text = (ROOT / "docs" / "glossary.md").read_text()
-    entries = re.findall(r"^(\S.*)\n  (.*) \(\[(\d\d)\]\(notebooks/(\d\d)_\w+\.ipynb\)\)$", text, flags=re.MULTILINE)
-    assert 40 <= len(entries) <= 60 and all(number == other for _, _, number, other in entries)
-    assert all(sentence.endswith(".") and ". " not in sentence for _, sentence, _, _ in entries)
+    cells = {cell["id"]: "".join(cell["source"]) for cell in json.loads(NOTEBOOKS[0].read_text())["cells"]}
+    entries = re.findall(
+        r"^\| (\S.*?) \| (.*) \| \[(\d\d)\]\((\d\d_\w+\.ipynb)\) \|$", cells["glossary"], flags=re.MULTILINE
+    )
+    assert 40 <= len(entries) <= 70 and len(entries) == cells["glossary"].count("\n|") - 2
+    assert [word for word, *_ in entries] == sorted((word for word, *_ in entries), key=str.lower)
     page = parsed(built / "glossary.html")
-    for term, *_ in entries:
-        assert f"term-{re.sub(r'[^A-Za-z0-9]+', '-', term)}" in page.ids
+    for word, sentence, number, origin in entries:
+        assert sentence.endswith(".") and ". " not in sentence and number == origin[:2]
+        other = json.loads((ROOT / "notebooks" / origin).read_text())["cells"]
+        text = letters("".join("".join(cell["source"]) for cell in other if cell["id"] != "glossary"))
+        assert all(letters(part) in text for part in word.split(",")[0].split() if len(part) > 3), (
+            f"{word}: not in {origin}"
+        )
+        assert f"term-{re.sub(r'[^A-Za-z0-9]+', '-', word)}" in page.ids
 
 
 def test_the_gallery_holds_every_figure_in_light_and_dark(built):
@@ -210,7 +218,7 @@ def test_a_solution_is_linked_behind_a_click_and_a_lecture_plan_is_found(tmp_pat
     solution.write_bytes(NOTEBOOKS[3].read_bytes())
     page = json.loads(_chapters.page(NOTEBOOKS[3], "../", tmp_path))
     linked = next(cell["source"] for cell in page["cells"] if cell["id"] == "solutions")
-    assert linked.startswith("<details>") and f"](solutions/{solution.name})" in linked
+    assert linked.strip().startswith("<details>") and f"](solutions/{solution.name})" in linked
     alone = json.loads(_chapters.page(solution, "../../", tmp_path))
     assert alone["metadata"]["orphan"] and "white-card" in json.dumps(alone)
     assert _fillers.fillers(tmp_path, tmp_path)["teach-pages"]() == "lecture-plan\n"

@@ -20,6 +20,7 @@ def fillers(root: Path, pictures: Path) -> dict[str, Callable[[], str]]:
         "teach-pages": lambda: "lecture-plan\n" if _plan(root) else "",
         "notebooks": lambda: _readme(root, "| | notebook", "| "),
         "notation": lambda: _chapters.table(notebooks / "00_reading_a_prediction.ipynb", "notation"),
+        "glossary": lambda: _glossary(_chapters.table(notebooks / "00_reading_a_prediction.ipynb", "glossary")),
         "symptoms": lambda: _symptoms(notebooks / "13_when_training_goes_wrong.ipynb"),
         "gallery": lambda: "\n\n".join(_card(one, root, pictures) for one in gallery.collect(notebooks)),
         "moving": lambda: _moving(root),
@@ -63,6 +64,15 @@ def _moving(root: Path) -> str:
         for alt in re.findall('alt="([^"]+)"', film.read_text(encoding="utf-8"))[:1]
     ]
     return "\n\n".join(frames) or "They are made by `make animations`; this site was built without them."
+
+
+def _glossary(table: str) -> str:
+    """The table of words as the entries of Sphinx's glossary."""
+    entries = []
+    for row in table.splitlines()[2:]:
+        word, sentence, origin = (cell.strip() for cell in row.strip("|").split(" | "))
+        entries.append(f"{word}\n  {sentence} ({origin.replace('](', '](notebooks/')})")
+    return "\n\n".join(entries)
 
 
 def _symptoms(notebook: Path) -> str:
