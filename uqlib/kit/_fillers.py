@@ -18,7 +18,7 @@ def fillers(root: Path, pictures: Path) -> dict[str, Callable[[], str]]:
         "headline": lambda: _headline(notebooks, pictures),
         "teach": lambda: _teach(root),
         "teach-pages": lambda: "lecture-plan\n" if _plan(root) else "",
-        "notebooks": lambda: _readme(root, "| | notebook", "| "),
+        "notebooks": lambda: _chapter_table(root),
         "notation": lambda: _chapters.table(notebooks / "00_reading_a_prediction.ipynb", "notation"),
         "glossary": lambda: _glossary(_chapters.table(notebooks / "00_reading_a_prediction.ipynb", "glossary")),
         "symptoms": lambda: _symptoms(notebooks / "13_when_training_goes_wrong.ipynb"),
@@ -51,8 +51,16 @@ def _readme(root: Path, first: str, then: str) -> str:
 
 
 def _teach(root: Path) -> str:
-    text = _readme(root, "* **Teach**: ", "  ").removeprefix("* **Teach**: ")
-    return text[:1].upper() + re.sub(r"\n +", "\n", text)[1:].replace("](docs/", "](")
+    """The first sentence of the README's paragraph for lecturers, without its name."""
+    text = (root / "README.md").read_text(encoding="utf-8")
+    return re.search(r"\*\*Teach\.\*\* (.*?\.)\s", text, re.DOTALL)[1].replace("](docs/", "](")
+
+
+def _chapter_table(root: Path) -> str:
+    """The README's table of notebooks without its pictures: here each notebook is a click away."""
+    return re.sub(r"(?m) [^|]* \|$", "", _readme(root, "| | notebook", "| ")).replace(
+        "|---|---|---|---|---|", "|---|---|---|---|"
+    )
 
 
 def _moving(root: Path) -> str:
