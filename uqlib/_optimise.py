@@ -129,7 +129,7 @@ def batches(
         raise ValueError("generator: batch_size needs one to shuffle by; use generator=runtime.seed(0)")
     _checks.cpu_generator(generator)
     while True:
-        orders = torch.stack([torch.randperm(n, generator=generator) for _ in range(members or 1)])
+        orders = torch.stack([torch.randperm(n, generator=generator, device="cpu") for _ in range(members or 1)])
         yield from (orders if members else orders[0]).split(batch_size, -1)
 
 

@@ -32,14 +32,14 @@ class Toy:
         """One noisy y for each x, drawn on the CPU from `generator`, on the device of x."""
         _checks.column("x", x)
         _checks.cpu_generator(generator)
-        noise = torch.randn(x.shape, generator=generator, dtype=x.dtype).to(x.device)
+        noise = torch.randn(x.shape, generator=generator, dtype=x.dtype, device="cpu").to(x.device)
         return self.f(x) + self.amplitude(x) * noise
 
     def training(
         self, n: int = 100, *, generator: torch.Generator, device: torch.device | str = "cpu"
     ) -> tuple[Float[Tensor, "n 1"], Float[Tensor, "n 1"]]:
         """The training set: n evenly spaced x on [-1, 1], and one y for each."""
-        x = torch.linspace(-1, 1, _checks.count("n", n))[:, None].to(device)
+        x = torch.linspace(-1, 1, _checks.count("n", n), device="cpu")[:, None].to(device)
         return x, self.observe(x, generator)
 
     def fresh(
@@ -47,7 +47,7 @@ class Toy:
     ) -> tuple[Float[Tensor, "n 1"], Float[Tensor, "n 1"]]:
         """New points from the same truth: n x uniform on [-1, 1], and one y for each."""
         _checks.cpu_generator(generator)
-        x = (2 * torch.rand((_checks.count("n", n), 1), generator=generator) - 1).to(device)
+        x = (2 * torch.rand((_checks.count("n", n), 1), generator=generator, device="cpu") - 1).to(device)
         return x, self.observe(x, generator)
 
 
@@ -144,7 +144,7 @@ def from_csv(
         place = header.index(name)
         cells = [(line, row[place] if place < len(row) else "") for line, row in rows]
         columns.append(_files.numbers(path.name, name, cells))
-    values = torch.tensor(columns, dtype=torch.float64).T
+    values = torch.tensor(columns, dtype=torch.float64, device="cpu").T
     values = values.to(dtype=torch.get_default_dtype(), device=device).contiguous()
     return Table(path.stem, values[:, :-1], values[:, -1:], tuple(names), target, unit)
 
@@ -162,7 +162,9 @@ def query_grid(x: Float[Tensor, "rows 1"], n: int = 301) -> Float[Tensor, "{n} 1
     _checks.column("x", x)
     low, high = x.min().item(), x.max().item()
     margin = (high - low) / 8
-    return torch.linspace(low - margin, high + margin, _checks.count("n", n), dtype=x.dtype)[:, None].to(x.device)
+    return torch.linspace(low - margin, high + margin, _checks.count("n", n), dtype=x.dtype, device="cpu")[:, None].to(
+        x.device
+    )
 
 
 def _lookup(name: str, known: dict):

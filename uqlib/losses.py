@@ -42,7 +42,8 @@ def gaussian_nll(
 
     Give exactly one of `std` (sigma itself, > 0) or `log_std` (its natural logarithm: what a net should output,
     since every real number is allowed); never a variance. Either is a scalar or (n, k). The constant is included,
-    so fixed, learnt and input-dependent noise are comparable on one axis.
+    so fixed, learnt and input-dependent noise are comparable on one axis. In float32 a log std beyond +-40 counts as
+    +-40 (its gradient goes on), since its square would overflow; float64 overflows beyond +-350.
 
     Raises TypeError or ValueError if shapes, dtypes or devices differ, if both or neither of the two are given, or
     if a std given as a number is not above zero.
@@ -116,5 +117,13 @@ def _entries(mean: Tensor, y: Tensor, std: object, log_std: object) -> Tensor:
         z, log_sigma = (y - mean) / sigma, sigma.log()
     else:
         log_sigma = _checks.like("log_std", log_std, mean)
+        if log_sigma.dtype is not torch.float64:
+            log_sigma = _bounded(log_sigma)
         z = (y - mean) * torch.exp(-log_sigma)
     return torch.addcmul(log_sigma, z, z, value=0.5)  # log sigma + z^2 / 2 in one operation: tiny nets feel each one
+
+
+def _bounded(log_std: Tensor) -> Tensor:
+    """The log std held within what its dtype can square, its gradient as if it were not held, so that it comes back."""
+    limit = math.log(torch.finfo(log_std.dtype).max) * 0.45
+    return log_std + (log_std.clamp(-limit, limit) - log_std).detach()

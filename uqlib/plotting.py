@@ -42,14 +42,12 @@ def misses(ax: Axes, x: Float[Tensor, "n 1"], y: Float[Tensor, "n 1"], *, label:
 
 def truth(ax: Axes, x: Float[Tensor, "n 1"], values: Float[Tensor, "n 1"], *, label: str = "truth") -> None:
     """Draw the true curve, `values` at x, each (n, 1), as a dashed ink line."""
-    x, values = _sorted(x, values)
-    _name("truth", ax.plot(x, values, "--", lw=1.2, color=ink(), label=label, zorder=4))
+    _name("truth", ax.plot(*_sorted(x, values), "--", lw=1.2, color=ink(), label=label, zorder=4))
 
 
 def mean(ax: Axes, x: Float[Tensor, "n 1"], predictive: Predictive, *, label: str = "mean") -> None:
     """Draw the predicted mean at x, (n, 1), as a line."""
-    x, values = _sorted(x, predictive.mean)
-    _name("mean", ax.plot(x, values, lw=1.8, color=COLOURS["total"], label=label, zorder=3))
+    _name("mean", ax.plot(*_sorted(x, predictive.mean), lw=1.8, color=COLOURS["total"], label=label, zorder=3))
 
 
 def band(ax: Axes, x: Float[Tensor, "n 1"], predictive: Predictive, *, part: str = "total", stds: float = 2.0) -> None:
@@ -177,9 +175,11 @@ def no_data(ax: Axes, low: float, high: float, *, label: str = "no data") -> Non
 
 
 def legend(ax: Axes, **options: object) -> None:
-    """Draw the legend of an axes, without frame; call it once a figure."""
+    """Draw the legend of an axes, without frame, each label once; call it once a figure."""
     tight = {"handlelength": 1.4, "handletextpad": 0.5, "columnspacing": 0.9, "borderaxespad": 0.3}
-    ax.legend(**{"loc": "upper left"} | tight | options)
+    handles, labels = ax.get_legend_handles_labels()
+    once = dict(zip(labels, handles, strict=True))
+    ax.legend(**{"loc": "upper left", "handles": [*once.values()], "labels": [*once]} | tight | options)
 
 
 def _name(group: str, artists: Iterable[Artist]) -> None:

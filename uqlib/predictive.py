@@ -131,4 +131,4 @@ class Predictive:
 def _quantile(level: float) -> float:
     """The two-sided standard normal quantile of a level between 0 and 1."""
     tail = (1 - _checks.level(level)) / 2  # the lower tail: near level 1 the upper one rounds to 1
-    return -torch.special.ndtri(torch.tensor(tail, dtype=torch.float64)).item()
+    return -torch.special.ndtri(torch.tensor(tail, dtype=torch.float64, device="cpu")).item()

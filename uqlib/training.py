@@ -91,8 +91,8 @@ def fit(
         train.append(_optimise.finite_loss(value, step, steps))
         update(step, _optimise.gradients(value, tensors))
     _optimise.check_weights(tensors, steps)
-    recorded = torch.tensor(fresh, dtype=torch.float64) if held_out is not None else None
-    return History(torch.tensor(train, dtype=torch.float64), recorded)
+    recorded = torch.tensor(fresh, dtype=torch.float64, device="cpu") if held_out is not None else None
+    return History(torch.tensor(train, dtype=torch.float64, device="cpu"), recorded)
 
 
 def fit_ensemble(
@@ -157,7 +157,7 @@ def fit_ensemble(
     stacked = {f"net.{k}": v for k, v in stacked.items()}
     if held_out is not None:
         held_out = _optimise.pairs("held_out", held_out, first, members=len(nets))
-    train = torch.empty((steps, len(nets)), dtype=torch.float64)
+    train = torch.empty((steps, len(nets)), dtype=torch.float64, device="cpu")
     fresh = torch.empty_like(train) if held_out is not None else None
     for step in _optimise.progress(steps):
         if held_out is not None:
@@ -183,5 +183,7 @@ def bootstrap(data: Data, members: int, generator: torch.Generator) -> Data:
     """
     _checks.cpu_generator(generator)
     x, y = _optimise.pairs("data", data, data[0])
-    rows = torch.randint(len(x), (_checks.count("members", members), len(x)), generator=generator).to(x.device)
+    rows = torch.randint(len(x), (_checks.count("members", members), len(x)), generator=generator, device="cpu").to(
+        x.device
+    )
     return x[rows], y[rows]

@@ -20,8 +20,8 @@ class DiagonalGaussian(nn.Module):
 
     def __init__(self, d: int) -> None:
         super().__init__()
-        self.mean = nn.Parameter(torch.zeros(1, _checks.count("d", d)))
-        self.log_std = nn.Parameter(torch.zeros(1, d))
+        self.mean = nn.Parameter(torch.zeros(1, _checks.count("d", d), device="cpu"))
+        self.log_std = nn.Parameter(torch.zeros(1, d, device="cpu"))
 
     def log_prob(self, z: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
         """The log density at z, summed over coordinates, in nats, (n,)."""
@@ -69,7 +69,7 @@ class AffineCoupling(nn.Module):
         self.net = models.MLP(len(mask), widths, 2 * len(mask), generator=generator, activation=activation)
         for parameter in self.net.head.parameters():
             nn.init.zeros_(parameter)
-        self.register_buffer("mask", torch.tensor([mask], dtype=self.net.head.weight.dtype))
+        self.register_buffer("mask", torch.tensor([mask], dtype=self.net.head.weight.dtype, device="cpu"))
 
     def forward(self, z: Float[Tensor, "n d"]) -> Mapped:
         """From z to x, both (n, d), and the log volume factor, (n,)."""
@@ -100,9 +100,9 @@ class ActNorm(nn.Module):
 
     def __init__(self, d: int) -> None:
         super().__init__()
-        self.log_scale = nn.Parameter(torch.zeros(1, _checks.count("d", d)))
-        self.shift = nn.Parameter(torch.zeros(1, d))
-        self.register_buffer("initialised", torch.tensor(False))
+        self.log_scale = nn.Parameter(torch.zeros(1, _checks.count("d", d), device="cpu"))
+        self.shift = nn.Parameter(torch.zeros(1, d, device="cpu"))
+        self.register_buffer("initialised", torch.tensor(False, device="cpu"))
 
     def initialise(self, x: Float[Tensor, "n d"]) -> None:
         """Take scale and shift from a large, typical sample x, (n, d).
