@@ -45,7 +45,7 @@ EXERCISES = {
             ),
         ),
         hints=(
-            "Each point is inside or not: a coin that says yes with probability level. How does a share of n coins scatter?",
+            "Each point is inside or not, as a coin lies heads up or not. How does a share of n coins scatter?",
             "standard error = sqrt(level (1 - level) / n).",
             "math.sqrt($level * (1 - $level) / $points), which is $right.",
         ),
