@@ -46,7 +46,7 @@ def _ignored(answer):
 
 EXERCISES = {
     "13_1": Exercise(
-        numbers={"first": (0.05, 0.1, 0.2, 0.25), "second": (0.5, 0.4, 0.8, 1.0), "beta": (0.5, 0.25, 0.75)},
+        numbers={"first": (0.05, 0.1, 0.2, 0.25), "second": (0.5, 0.4, 0.8), "beta": (0.5, 0.25, 0.75)},
         right=lambda first, second, beta: (second / first) ** (2 - 2 * beta),
         wrong=(
             ("that is the plain NLL, 1 / std^2: the weight is missing", lambda first, second: (second / first) ** 2),
