@@ -1,5 +1,6 @@
 """Exercises of notebook 15, Your own data."""
 
+import functools
 import math
 
 import torch
@@ -17,6 +18,7 @@ def _function(rule):
     return lambda: rule
 
 
+@functools.cache
 def _noise():
     """The largest and the smallest noise in gagurine: the RMS difference of neighbours in age, for 40 in a row."""
     table = datasets.load("gagurine")
