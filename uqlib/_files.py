@@ -52,8 +52,9 @@ def numbers(file: str, name: str, cells: list[tuple[int, str]]) -> list[float]:
         if not math.isfinite(numbers[-1]):
             missing.append(line)
     if missing:
-        cure = "drop those rows or fill them in"
-        raise ValueError(f"{column} lacks {len(missing)} values, the first in line {missing[0]}; {cure}")
+        raise ValueError(
+            f"{column} lacks {len(missing)} values, the first in line {missing[0]}; drop those rows or fill them in"
+        )
     if min(numbers) == max(numbers):
         raise ValueError(f"{column} is constant ({numbers[0]:g}); leave it out")
     return numbers

@@ -33,11 +33,14 @@ def build(
 
     `panels` is the number of columns, or (rows, columns); `ratios` are the widths of the columns.
     """
-    rows, columns = (1, panels) if isinstance(panels, int) else panels
     with mpl.rc_context(style(theme, width=width, height=height, medium=medium)):
         figure = Figure(layout="constrained")
         axes = figure.subplots(
-            rows, columns, sharex=sharex, sharey=sharey, squeeze=False, gridspec_kw={"width_ratios": ratios}
+            *((1, panels) if isinstance(panels, int) else panels),
+            sharex=sharex,
+            sharey=sharey,
+            squeeze=False,
+            gridspec_kw={"width_ratios": ratios},
         )
         draw(*axes.flat)
         figure.get_layout_engine().execute(figure)

@@ -36,8 +36,8 @@ def data(ax: Axes, x: Float[Tensor, "n 1"], y: Float[Tensor, "n 1"], *, label: s
 
 def misses(ax: Axes, x: Float[Tensor, "n 1"], y: Float[Tensor, "n 1"], *, label: str) -> None:
     """Ring the points (x, y), each (n, 1), that a prediction missed."""
-    ring = {"mfc": "none", "mec": COLOURS["aleatoric"], "mew": 1.3}
-    _name("misses", ax.plot(_flat("x", x), _flat("y", y), "o", ms=6.5, label=label, zorder=5, **ring))
+    points = _flat("x", x), _flat("y", y)
+    _name("misses", ax.plot(*points, "o", ms=6.5, mfc="none", mec=COLOURS["aleatoric"], mew=1.3, label=label, zorder=5))
 
 
 def truth(ax: Axes, x: Float[Tensor, "n 1"], values: Float[Tensor, "n 1"], *, label: str = "truth") -> None:
