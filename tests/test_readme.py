@@ -1,5 +1,6 @@
 """Every command that the README names is there; the quick ones are run, the others are run by tests of their own."""
 
+import json
 import os
 import re
 import shlex
@@ -60,3 +61,18 @@ def test_the_table_shows_the_figure_that_the_slides_show():
     assert len(rows) == 16
     for number, dark, light, alt in rows:
         assert dark == light and dark.startswith(number) and records[dark]["alt"] == alt
+
+
+def test_the_symptoms_are_those_of_notebook_13():
+    (notebook,) = (ROOT / "notebooks").glob("13_*.ipynb")
+    cells = {cell["id"]: "".join(cell["source"]) for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]}
+    wanted = [row for name in ("map", "map-elsewhere") for row in re.findall(r"(?m)^\|(.*)\|$", cells[name])[2:]]
+    shown = re.findall(r"(?m)^\|(.*)\|$", re.search(r"(?s)## What do you see\?.*?(?=\n## )", README)[0])[2:]
+    assert len(wanted) == len(shown) >= 20
+    for row, own in zip(wanted, shown, strict=True):
+        assert row.split("|")[:2] == own.split("|")[:2]
+        section, linked = row.split("|")[2].strip(), re.search(r"notebooks/(\d\d)_\S+\.ipynb(?:#(\d)-)?", own)
+        if section.isdigit():
+            assert linked.groups() == ("13", section)
+        elif "README" not in row:
+            assert linked[0].removeprefix("notebooks/") in row

@@ -165,10 +165,11 @@ def test_tables_are_those_of_the_notebooks(built):
     (notation,) = parsed(built / "notation.html").tables
     assert [[letters(word) for word in row] for row in notation] == source_table("00", "notation")
     (symptoms,) = parsed(built / "symptoms.html").tables
-    wanted = source_table("13", "map")
-    assert [[letters(word) for word in row[:2]] for row in symptoms] == [row[:2] for row in wanted]
-    for row, (_, _, section) in zip(symptoms[1:], wanted[1:], strict=True):
+    wanted, elsewhere = source_table("13", "map"), source_table("13", "map-elsewhere")
+    assert [[letters(word) for word in row[:2]] for row in symptoms] == [row[:2] for row in wanted + elsewhere[1:]]
+    for row, (_, _, section) in zip(symptoms[1 : len(wanted)], wanted[1:], strict=True):
         assert row[3].strip().startswith(f"{section} · ") and len(row[2]) > 5
+    assert [letters(row[2]) for row in symptoms[len(wanted) :]] == [row[2] for row in elsewhere[1:]]
 
 
 def test_the_glossary_is_one_sentence_a_term(built):

@@ -84,7 +84,7 @@ def _glossary(table: str) -> str:
 
 
 def _symptoms(notebook: Path) -> str:
-    """The table of symptoms; in place of a section's number its heading as a link, and the cure found below it."""
+    """Both tables of symptoms; in place of a section's number its heading as a link, and the cure found below it."""
     texts = _chapters.texts(notebook)
     head, rule, *rows = _chapters.table(notebook, "map").splitlines()
     lines = [f"{head.rsplit('|', 2)[0]}| what to do | where |", f"{rule}---|"]
@@ -99,6 +99,8 @@ def _symptoms(notebook: Path) -> str:
             re.sub(r"(?<=\.) (?:(?!\. ).)*:$", "", found[1]) if found else "see there"
         )  # "..., look:" leads to a cell
         lines.append(f"{seen}| {cure} | {link} |")
+    elsewhere = _chapters.table(notebook, "map-elsewhere").replace("](../README.md", "](index.md")
+    lines += re.sub(r"\]\((?=\d\d_)", "](notebooks/", elsewhere).splitlines()[2:]
     return "\n".join(lines)
 
 
