@@ -53,7 +53,7 @@ EXERCISES = {
         tolerance=1e-4,
     ),
     "02_3": Exercise(
-        numbers={"best": (0.05, 0.02, 0.1, 0.01)},
+        numbers={"best": (0.02, 0.05, 0.1, 0.01)},
         right=lambda best: -math.log(best) / 0.01,
         wrong=(
             ("the std moves by a percentage a step, not by 0.01", lambda best: (1 - best) / 0.01),
