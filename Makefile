@@ -62,8 +62,8 @@ animations: $(READY) ## two animations, gif and HTML player, to figures/animatio
 release: figures ## pack all figures into a zip below dist/, for people without Python
 	@$(RUN) -m uqlib release
 
-slides: $(READY) ## beamer files and HTML decks of all notebooks, to build/slides; nothing is run
-	@$(RUN) -m uqlib slides
+slides: $(READY) ## beamer files and HTML decks of all notebooks, to build/slides; JOIN=90-minutes makes one deck
+	@$(RUN) -m uqlib slides $(if $(JOIN),--join $(JOIN))
 
 FILMS = figures/animations/posterior-draws.html
 $(FILMS): | $(READY)
