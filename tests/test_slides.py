@@ -122,6 +122,20 @@ def test_the_plan_has_three_votes_for_each_notebook_and_says_where_they_are():
     assert "slides 10, 11 and 12" in PLAN
 
 
+def test_the_clock_of_the_plan_adds_up_and_no_row_is_empty():
+    rows = re.findall(r"(?m)^\| (\d+) \| (\d+) \| (\d\d|–) \| (.*?) \| (.*?) \|$", PLAN)
+    rows = [row for row in rows if not re.fullmatch(r"\d+", row[3])]  # self-study has no clock
+    clock, ends = 0, []
+    for start, minutes, _, part, _ in rows:
+        clock = 0 if start == "0" else clock
+        assert int(start) == clock, part
+        parts = [int(count) for count in re.findall(r"\((\d+)", part)]
+        assert not parts or sum(parts) == int(minutes), part
+        clock += int(minutes)
+        ends.append(clock)
+    assert ends.count(90) == 4 and not re.search(r"(?m)^\| \d+ \|(?: \|)+$", PLAN)
+
+
 @pytest.mark.parametrize("name", plan.WAYS)
 def test_a_way_of_the_plan_becomes_one_deck(tmp_path, name):
     ((stem, count, pages, _),) = slides.join(ROOT, [], name, tmp_path)

@@ -104,11 +104,14 @@ class Tagged:
         return self._picked(kind, cell, lines, places) if isinstance(places, list) else lines
 
     def lines(self, cell: dict) -> list[str]:
-        """The chosen ranges of lines, each moved to the left margin; they must stand alone as Python."""
+        """The chosen ranges of lines, each moved to the left margin; they must stand alone as Python.
+
+        `"code"` in the metadata has lines for the slide in their place; the copy for live coding blanks the ranges.
+        """
+        if own := self.chosen("code", cell):
+            return own
         lines = source(cell).splitlines()
         ends = self.chosen("lines", cell) or [1, len(lines)]
-        if self.own("lines", cell):
-            return ends
         chosen = []
         for first, last in zip(ends[::2], ends[1::2], strict=True):
             chosen += [""] if chosen and chosen[-1].startswith(" ") else []  # a body ends, another statement begins
