@@ -411,6 +411,14 @@ def test_std_page_tells_what_uqlib_computes(visit):
     assert page.locator(".verdict").get_attribute("aria-live") == "polite"
 
 
+def test_the_mark_is_whole_at_the_end_of_the_slider_on_a_phone(visit):
+    page = visit("play-std.html", "phone")
+    page.locator("#std-slider").evaluate("one => { one.value = one.max; one.dispatchEvent(new Event('input')); }")
+    mark = page.locator("#std-curve .mark")
+    assert mark.evaluate("one => !one.closest('[clip-path]')")
+    assert mark.evaluate("one => one.getBoundingClientRect().right <= one.closest('svg').getBoundingClientRect().right")
+
+
 def test_evidence_page_tells_what_uqlib_computes(visit):
     page = visit("play-evidence.html")
     data = embedded(page, "evidence-data")
