@@ -59,17 +59,17 @@ figures-check: $(READY) ## build every figure twice elsewhere and compare the by
 animations: $(READY) ## two animations, gif and HTML player, to figures/animations/
 	@$(RUN) -m uqlib animations
 
-release: figures ## pack all figures into a zip below dist/, for people without Python
+release: figures ## pack all figures into a zip below dist/; the first time it runs all notebooks
 	@$(RUN) -m uqlib release
 
-slides: $(READY) ## beamer files and HTML decks of all notebooks, to build/slides; nothing is run
-	@$(RUN) -m uqlib slides
+slides: $(READY) ## beamer files and HTML decks of all notebooks, to build/slides; JOIN=90-minutes makes one deck
+	@$(RUN) -m uqlib slides $(if $(JOIN),--join $(JOIN))
 
 FILMS = figures/animations/posterior-draws.html
 $(FILMS): | $(READY)
 	@$(RUN) -m uqlib animations
 
-site: $(READY) $(FILMS) ## the web site from the stored outputs, to read without a network: build/site/index.html
+site: $(READY) $(FILMS) ## the web site from the stored outputs: build/site/index.html; the first time it makes the films
 	@$(RUN) -m uqlib site
 
 student: $(READY) ## copies to hand out: build/student, and build/live with the lines to type left blank

@@ -33,6 +33,7 @@ napoleon_use_param = False
 add_module_names = False
 
 html_theme = "sphinx_book_theme"
+html_context = {"default_mode": "auto"}  # left out, the theme's script finds an empty mode and logs an error
 html_static_path = ["_static", "../build/site-source/_static"]
 html_extra_path = ["../build/site-source/_extra"]
 html_favicon = "_static/icon.svg"

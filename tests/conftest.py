@@ -59,9 +59,11 @@ def watch(browser):
     contexts, troubles = [], []
     here = re.compile(r"(data|blob|file):|(https?|wss?)://127\.0\.0\.1[:/]")
 
-    def opened(address, size="laptop", theme="light", *, wait="networkidle"):
+    def opened(address, size="laptop", theme="light", *, wait="networkidle", first=False):
         context = browser.new_context(viewport=SIZES[size], color_scheme=theme)
-        context.add_init_script(f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}')")
+        if not first:  # a first visit: no theme has been chosen
+            chosen = f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}')"
+            context.add_init_script(chosen)
         page = context.new_page()
         page.on("console", lambda told: troubles.append(told.text) if told.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: troubles.append(str(error)))

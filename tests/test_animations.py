@@ -42,6 +42,20 @@ def test_the_band_settles(settling):
         assert abs(seen - true) < 0.06
 
 
+def test_a_player_fits_a_phone(settling, watch, tmp_path):
+    _, draw, alt = settling
+    film = animations._film(draw, 2, "light", HTMLWriter(8, embed_frames=True))
+    (tmp_path / "film.html").write_bytes(animations._offline(film, "name", alt))
+    (tmp_path / "page.html").write_text(
+        '<iframe src="film.html" style="width: 342px; height: 320px; border: 0"></iframe>'
+    )
+    player = watch((tmp_path / "page.html").as_uri(), "phone").frames[1]
+    for part in ("img", ".anim-slider", ".anim-buttons"):
+        box = player.locator(f".animation {part}").first.evaluate("one => one.getBoundingClientRect().right")
+        assert box <= 342, part
+    assert player.evaluate("document.documentElement.scrollHeight <= innerHeight")
+
+
 def test_films_are_the_same_each_time_and_need_nothing_from_elsewhere(settling):
     _, draw, alt = settling
     first, again = (animations._film(draw, 2, "dark", PillowWriter(8)) for _ in range(2))

@@ -83,3 +83,14 @@ def test_usage(course, tmp_path_factory):
     wrong = uqlib(course, "run", "07")
     assert (wrong.returncode, wrong.stderr) == (2, "no notebook 07; there are 00, 01, 02\n")
     assert uqlib(course, "dance").returncode == 2
+
+
+def test_a_reader_that_goes_away_ends_it_quietly():
+    """As `python -m uqlib list | head -1` does."""
+    reads, writes = os.pipe()
+    os.close(reads)
+    with os.fdopen(writes, "w") as pipe:
+        result = subprocess.run(
+            [sys.executable, "-m", "uqlib", "list"], stdout=pipe, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (result.returncode, result.stderr) == (1, "")

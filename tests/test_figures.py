@@ -332,6 +332,24 @@ def check_steps(whole, figure):
     assert len(names) == len(set(names))
 
 
+def test_a_panel_waits_until_it_has_more_than_the_data_to_show():
+    def draw(left, right, other):
+        plotting.data(left, X, X), plotting.mean(left, X, Predictive(X, 0.1))
+        plotting.data(right, X, X), plotting.truth(right, X, X)
+        other.plot([0, 1], [0, 1])
+        left.set_title("left", loc="left")
+
+    with mpl.rc_context(figures.style()):
+        figure = figures.build(draw, panels=3)
+    seen = {}
+    for count in range(4):
+        _overlays.reveal(figure, ("data", "mean", "truth"), count)
+        seen[count] = [ax.get_visible() for ax in figure.axes], figure.axes[0]._left_title.get_visible()
+    assert seen[0] == seen[1] == ([True, False, True], False)  # data alone: one panel, and no title speaks of a mean
+    assert seen[2] == ([True, False, True], True)
+    assert seen[3] == ([True, True, True], True)
+
+
 def test_steps_are_exported_beside_the_figure(tmp_path, monkeypatch):
     monkeypatch.setenv("UQLIB_FIGURES", str(tmp_path))
     figures.show(

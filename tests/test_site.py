@@ -324,6 +324,35 @@ def test_search_finds_the_evidence(visit, screenshots, size):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_first_visit_has_the_theme_of_the_system(watch, address, theme):
+    """And logs no error, which `watch` would see."""
+    page = watch(f"{address}search.html", "laptop", theme, first=True)
+    page.wait_for_function(f"document.documentElement.dataset.theme === '{theme}'")
+
+
+def test_a_wide_table_scrolls_inside_itself_on_a_phone(visit, screenshots):
+    page = visit("lecture-plan.html", "phone")
+    page.screenshot(path=screenshots / "lecture-plan-phone-light.png")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    tables = page.evaluate(
+        """() => [...document.querySelectorAll('article table')].map(table => {
+          let holder = table;  // the table or what holds it
+          const scrolls = one => ['auto', 'scroll'].includes(getComputedStyle(one).overflowX);
+          while (holder && !scrolls(holder)) holder = holder.parentElement;
+          return holder && holder.matches('table, .pst-scrollable-table-container')
+            && holder.getBoundingClientRect().right <= innerWidth; })"""
+    )
+    assert len(tables) > 50 and all(tables)
+
+
+def test_a_film_is_dark_in_the_dark(visit):
+    for theme, expected in (("light", "none"), ("dark", "invert(0.87) hue-rotate(180deg)")):
+        page = visit("moving.html", "phone", theme)
+        page.evaluate("document.querySelector('article').innerHTML = '<iframe class=\"film\"></iframe>'")
+        assert page.locator("iframe.film").evaluate("one => getComputedStyle(one).filter") == expected
+
+
 def test_answers_are_folded_and_unfold(visit):
     page = visit("notebooks/00_reading_a_prediction.html")
     answers = page.locator("article details")
@@ -381,6 +410,14 @@ def test_std_page_tells_what_uqlib_computes(visit):
     page.get_by_label("twice is dearer").check()
     assert page.locator(".verdict").text_content().startswith("Not so. Half of the best costs 0.807")
     assert page.locator(".verdict").get_attribute("aria-live") == "polite"
+
+
+def test_the_mark_is_whole_at_the_end_of_the_slider_on_a_phone(visit):
+    page = visit("play-std.html", "phone")
+    page.locator("#std-slider").evaluate("one => { one.value = one.max; one.dispatchEvent(new Event('input')); }")
+    mark = page.locator("#std-curve .mark")
+    assert mark.evaluate("one => !one.closest('[clip-path]')")
+    assert mark.evaluate("one => one.getBoundingClientRect().right <= one.closest('svg').getBoundingClientRect().right")
 
 
 def test_evidence_page_tells_what_uqlib_computes(visit):

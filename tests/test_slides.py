@@ -1,4 +1,4 @@
-"""Slides say what the notebooks say: nine frames each, the words and lines of the notebook, figures that exist."""
+"""Slides say what notebooks and plan say: nine frames each, votes, every figure, decks that join them."""
 
 import ast
 import json
@@ -8,13 +8,17 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import torch
 
+from uqlib import Predictive, metrics
 from uqlib.figures import PALETTE
-from uqlib.kit import beamer, code, decks, frames, gallery, slides, tagged, words
+from uqlib.kit import beamer, code, decks, frames, gallery, plan, slides, tagged, words
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
 FIGURES = gallery.collect(ROOT / "notebooks")
+PLAN = (ROOT / plan.PLACE).read_text(encoding="utf-8")
+VOTES = plan.votes(PLAN)
 STYLE = (ROOT / slides.LOOKS / "uqlib-beamer.sty").read_text(encoding="utf-8")
 
 
@@ -25,7 +29,7 @@ def notebook(request):
 
 @pytest.fixture
 def deck(notebook):
-    return frames.collect(notebook, FIGURES)
+    return frames.collect(notebook, FIGURES, VOTES[notebook.name[:2]])
 
 
 def stored(path):
@@ -45,20 +49,41 @@ def frame(deck, kind):
     return deck.frames[frames.KINDS.index(kind)]
 
 
+def own_words(path):
+    """What the metadata put on slides in place of the notebook's words."""
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        for kind, chosen in cell["metadata"].get("slide", {}).items():
+            parts = chosen if isinstance(chosen, list) else [chosen] if kind == "answer" else []
+            yield from (part for part in parts if isinstance(part, str))
+
+
 def test_nine_frames_in_order_and_none_is_empty(deck):
     assert tuple(one.kind for one in deck.frames) == frames.KINDS
-    for one in deck.frames:
+    for one in deck.every:
         assert one.title and (one.text or one.code or one.picture), one.kind
     assert frame(deck, "question").picture or frame(deck, "question").code
     assert frame(deck, "figure").picture and frame(deck, "takeaway").last.startswith("★")
 
 
+def test_votes_and_the_other_figures_follow_the_nine(notebook, deck):
+    assert [one.kind for one in deck.after[:3]] == ["vote"] * 3 and {one.kind for one in deck.after[3:]} <= {"more"}
+    assert [one.label for one in deck.after[:3]] == [f"{notebook.name[:2]}-vote-{place}" for place in (1, 2, 3)]
+    labels = [one.label for one in deck.every]
+    assert len(labels) == len(set(labels))
+    whole = {record["name"] for record in FIGURES if record["notebook"] == notebook.name}
+    assert whole <= {one.picture.name for one in deck.every if one.picture}
+
+
 def test_words_on_slides_are_words_of_the_notebook(notebook, deck):
-    whole = stored(notebook)
+    """Or words of their own in its metadata, and then each number in them is one of the notebook."""
+    whole, own = stored(notebook), list(own_words(notebook))
     labels = {"Code", "Reading"}
     for one in deck.frames:
         for text in (one.title, *one.text, *one.code, one.last, one.note):
-            assert text in labels or squeezed(text) in whole, f"{one.kind}: {text}"
+            assert text in labels or text in own or squeezed(text) in whole, f"{one.kind}: {text}"
+    for text in own:
+        for number in re.findall(r"\d+(?:\.\d+)?", re.sub(r"\$[^$]+\$", "", text)):
+            assert re.search(rf"(?<![\d.]){re.escape(number)}(?!\d)", whole), f"{number} in: {text}"
 
 
 def test_code_is_at_most_six_lines_and_parses(deck):
@@ -70,12 +95,100 @@ def test_code_is_at_most_six_lines_and_parses(deck):
 def test_a_vote_stands_alone_and_does_not_show_its_answer(deck):
     vote = frame(deck, "predict")
     assert (vote.code, vote.picture, vote.last) == ((), None, "") and vote.text
-    tex = beamer._frame(deck, vote)
+    tex = beamer._frame(vote)
     shown, _, note = tex.partition(r"\note{")
     answer = beamer._tex(vote.note)
     assert answer in note and not any(part in shown for part in re.split(r"(?<=[.:;]) ", answer) if len(part) > 12)
-    page = decks._slide(deck, vote, ROOT / "figures")
+    page = decks._slide(vote, {})
     assert re.search(r'<aside class="notes">.+</aside>', page) and page.count("<p>") == 1
+
+
+def test_the_votes_of_the_plan_are_on_slides_and_do_not_mark_the_right_option(deck):
+    for one in deck.after[:3]:
+        tex, page = beamer._frame(one), decks._slide(one, {})
+        shown, _, note = tex.partition(r"\note{")
+        seen, _, hidden = page.partition('<aside class="notes">')
+        assert "✓" not in shown + seen and note.count("✓") == hidden.count("✓") == 1
+        assert beamer._tex(one.text[0]) in shown and len(one.options) >= 3
+        assert "".join(letter for letter, _ in one.options) == "ABCD"[: len(one.options)]
+        for letter, text in one.options:
+            assert rf"\item[{letter}] {beamer._tex(text)}" in shown and f"<li>{decks._html(text)}</li>" in seen
+
+
+def test_the_plan_has_three_votes_for_each_notebook_and_says_where_they_are():
+    assert {number: len(votes) for number, votes in VOTES.items()} == {path.name[:2]: 3 for path in NOTEBOOKS}
+    with pytest.raises(ValueError, match="00, vote 1: expected one option marked ✓"):
+        plan.votes("## 00 · A\n\n**Vote 1.** B?\n\n| | option | a | b |\n|---|---|---|---|\n| A | c | d | e |\n")
+    assert "slides 10, 11 and 12" in PLAN
+
+
+def test_the_clock_of_the_plan_adds_up_and_no_row_is_empty():
+    rows = re.findall(r"(?m)^\| (\d+) \| (\d+) \| (\d\d|–) \| (.*?) \| (.*?) \|$", PLAN)
+    rows = [row for row in rows if not re.fullmatch(r"\d+", row[3])]  # self-study has no clock
+    clock, ends = 0, []
+    for start, minutes, _, part, _ in rows:
+        clock = 0 if start == "0" else clock
+        assert int(start) == clock, part
+        parts = [int(count) for count in re.findall(r"\((\d+)", part)]
+        assert not parts or sum(parts) == int(minutes), part
+        clock += int(minutes)
+        ends.append(clock)
+    assert ends.count(90) == 4 and not re.search(r"(?m)^\| \d+ \|(?: \|)+$", PLAN)
+
+
+@pytest.mark.parametrize("name", plan.WAYS)
+def test_a_way_of_the_plan_becomes_one_deck(tmp_path, name):
+    ((stem, count, pages, _),) = slides.join(ROOT, [], name, tmp_path)
+    tex = (tmp_path / "beamer" / f"{name}.tex").read_text(encoding="utf-8")
+    page = (tmp_path / "reveal" / f"{name}.html").read_text(encoding="utf-8")
+    assert stem == name and tex.count(r"\begin{frame}") == page.count("<section") == count <= pages
+    places = []
+    for row in plan.way(PLAN, name):
+        wanted = [f"{row.number}-claim", *([f"{row.number}-vote-1"] if row.vote else []), f"{row.number}-takeaway"]
+        places += [tex.index(f"label={label}]") for label in wanted]
+        for figure in row.figures:
+            assert re.search(rf"\\uqfigure(\[\d\])?\{{{figure}\}}", tex) or f"{figure[:2]}-question" in tex, figure
+    assert places == sorted(places) and f"python -m uqlib slides --join {name}" in PLAN
+
+
+def test_notebooks_given_become_one_deck_and_an_unknown_way_is_refused(tmp_path):
+    ((_, count, _, _),) = slides.join(ROOT, NOTEBOOKS[1:3], "mine", tmp_path)
+    whole = [frames.collect(path, FIGURES, VOTES[path.name[:2]]) for path in NOTEBOOKS[1:3]]
+    assert count == sum(len(one.every) for one in whole)
+    with pytest.raises(ValueError, match="no way mine; the lecture plan has 90-minutes, lecture-1"):
+        slides.join(ROOT, [], "mine", tmp_path)
+
+
+def test_code_is_at_least_ten_points_and_errors_have_their_sign(deck):
+    tex = beamer.to_tex(deck)
+    sizes = [float(size) for size in re.findall(r"fontsize=\\uqsize\{([\d.]+)\}", tex)]
+    assert sizes and min(sizes) >= 10
+    assert "+-" not in tex
+    for one in deck.frames:
+        if one.kind == "lines":
+            assert ast.dump(ast.parse("\n".join(code.fitted(one.code, python=True)))) == ast.dump(
+                ast.parse("\n".join(one.code))
+            )
+
+
+def test_long_lines_and_wide_tables_are_fitted():
+    line = f"    return {'a' * 40}({'b' * 20}, {'c' * 20})  # why"
+    assert code.fitted(["def f():", line], python=True) == [
+        "def f():",
+        "    # why",
+        f"    return {'a' * 40}({'b' * 20},",
+        f"            {'c' * 20})",
+    ]
+    table = [f"{'name':40}{'x':40}", f"{'y':40}{'1.0 +- 0.2':40}"]
+    assert [row.rstrip() for row in code.fitted(table, python=False)] == ["name   x", "y       1.0 ± 0.2"]
+    assert code.fitted(["lower by 88 +- 12"], python=False) == ["lower by 88 ± 12"]
+
+
+def test_the_code_of_the_pit_is_the_pit():
+    prediction, y = Predictive(torch.zeros(3, 1), 2.0), torch.tensor([[-1.0], [0.0], [3.0]])
+    names = {"torch": torch, "prediction": prediction, "y": y}
+    exec("\n".join(frame(frames.collect(NOTEBOOKS[11], FIGURES), "lines").code), names)
+    torch.testing.assert_close(names["u"], metrics.pit(prediction, y))
 
 
 def test_a_reading_has_three_numbers(deck):
@@ -242,7 +355,8 @@ def test_a_deck_needs_no_network(built):
         assert not re.findall(r'(?:src|href|data-dark)="(?!data:)', marks), path.name
         assert not re.findall(r"url\(\s*[\"']?(?:https?:)?//|@import", marks), path.name
         assert not re.findall(r"\bimport\s*[({\"'*]?\s*[\"']?https?://", page), path.name
-        assert page.count("<section") == 9 and page.count("</script>") == 4
+        assert page.count("<section") >= 12 and page.count("</script>") == 4
+        assert marks.count("<img") == marks.count("data-dark=")  # no light card in a dark deck
         assert all(alt for alt in re.findall(r'<img[^>]*alt="([^"]*)"', marks))
 
 
@@ -282,7 +396,8 @@ def test_a_deck_opens_with_the_network_off(built, watch, screenshots, size, them
             page.keyboard.press("ArrowRight")
         page.screenshot(path=screenshots / f"deck-{len(seen)}-{size}-{theme}.png")
         seen.append(page.evaluate(SLIDE))
-    assert list(dict.fromkeys(one["kind"] for one in seen)) == list(frames.KINDS) and len(seen) > len(frames.KINDS)
+    kinds = [*frames.KINDS, "vote", "more"]
+    assert list(dict.fromkeys(one["kind"] for one in seen)) == kinds and len(seen) > len(kinds)
     assert sum(one["maths"] for one in seen if one["kind"] == "equation") > 0
     for one in seen:
         assert one["words"] > 0 and one["outside"] == [] and not one["unset"] and one["errors"] == 0, one
@@ -292,10 +407,37 @@ def test_a_deck_opens_with_the_network_off(built, watch, screenshots, size, them
 
 
 @pytest.mark.slow
+def test_a_preview_is_never_upright(built, watch, tmp_path):
+    """The speaker's view shows two slides in frames of its own; one that is higher than wide keeps a wide slide."""
+    deck = (built / "reveal" / f"{NOTEBOOKS[3].stem}.html").as_uri()
+    (tmp_path / "view.html").write_text(f'<iframe src="{deck}" style="width: 300px; height: 500px"></iframe>')
+    page = watch((tmp_path / "view.html").as_uri(), "laptop", "light")
+    inside = page.frames[1]
+    inside.wait_for_selector("section.present")
+    assert not inside.evaluate("document.querySelector('.reveal').classList.contains('tall')")
+    assert inside.evaluate("Reveal.getConfig().width") == 1120
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed: nothing here to compile by")
+def test_the_line_of_the_gallery_keeps_a_tall_figure_on_the_slide(tmp_path):
+    (record,) = [one for one in FIGURES if one["name"] == "12-rivals"]
+    (tmp_path / "tall.tex").write_text(
+        "\\documentclass[aspectratio=169]{beamer}\n\\usepackage{graphicx}\n"
+        f"\\graphicspath{{{{{(ROOT / 'figures' / 'light').as_posix()}/}}}}\n\\begin{{document}}\n"
+        f"\\begin{{frame}}{{A title}}\n{gallery.latex(record)}\n\\end{{frame}}\n\\end{{document}}\n"
+    )
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "tall.tex"]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+    log = (tmp_path / "tall.log").read_text(encoding="latin-1")
+    assert result.returncode == 0 and "Overfull" not in log, re.findall("Overfull.*", log)
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed: nothing here to compile by")
 @pytest.mark.parametrize("theme", PALETTE)
 def test_a_sample_deck_compiles(built, tmp_path, theme):
-    deck = frames.collect(NOTEBOOKS[3], FIGURES)
+    deck = frames.collect(NOTEBOOKS[3], FIGURES, VOTES["03"])
     shutil.copytree(built / "beamer", tmp_path, dirs_exist_ok=True)
     (tmp_path / "sample.tex").write_text(beamer.to_tex(deck, theme=theme), encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "sample.tex"]

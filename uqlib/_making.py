@@ -31,18 +31,18 @@ def figures(asked: argparse.Namespace, root: Path) -> int:
     return end(failed, count, f"Figures are in {out / factory.FOLDERS[medium]}, in light/ and dark/.")
 
 
-def slides(paths: list[Path], root: Path) -> int:
-    """Nothing is run: a second for all sixteen."""
+def slides(paths: list[Path], name: str | None, root: Path) -> int:
+    """A deck for each notebook, or one deck of that name. Nothing is run: a few seconds for all sixteen."""
     from uqlib.kit import slides
 
     target = root / "build" / "slides"
     try:
-        built = slides.build(root, paths, target)
-    except (ValueError, OSError) as trouble:
+        built = slides.join(root, paths, name, target) if name else slides.build(root, paths, target)
+    except (ImportError, ValueError, OSError) as trouble:
         print(trouble, file=sys.stderr)
         return 1
-    for name, pages, figures in built:
-        print(f"{name:<32} 9 frames, {pages:2} pages in beamer, {figures} figures")
+    for stem, frames, pages, figures in built:
+        print(f"{stem:<32} {frames:2} frames, {pages:2} pages in beamer, {figures:2} figure files")
     print(f"In {target.relative_to(root)}/reveal open a page; {target.relative_to(root)}/beamer compiles by pdflatex.")
     return 0
 

@@ -10,7 +10,9 @@ def reveal(figure: Figure, steps: Sequence[str], count: int) -> None:
     """Show the first `count` of the named parts of a figure and hide the later ones; nothing moves.
 
     Parts are what `plotting` draws: data, mean, total and so on, with their legend entries. What is none of `steps`
-    stays visible. Raises ValueError for a step that the figure does not have; those that it has are listed.
+    stays visible, but for what would speak of parts that are still to come: a panel beside the first waits until it
+    has more than the data to show, and so does a panel's title. Raises ValueError for a step that the figure does not
+    have; those that it has are listed.
     """
     parts = {}
     for artist in figure.findobj(lambda artist: artist.get_gid()):
@@ -20,7 +22,12 @@ def reveal(figure: Figure, steps: Sequence[str], count: int) -> None:
             raise ValueError(f"steps: this figure has no {step!r}; it has {', '.join(sorted(parts))}")
         for artist in parts[step]:
             artist.set_visible(place < count)
-    for ax in figure.axes:
+    for place, ax in enumerate(figure.axes):
+        own = {step for step in steps if any(artist.axes is ax for artist in parts[step])}
+        bare = bool(own - {"data"}) and not own & set(steps[:count]) - {"data"}
+        ax.set_visible(not (place and bare))
+        for title in (ax.title, ax._left_title, ax._right_title):  # the style decides which one is used
+            title.set_visible(not bare)
         if legend := ax.get_legend():
             drawn = dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
             for mark, text in zip(legend.legend_handles, legend.get_texts(), strict=True):

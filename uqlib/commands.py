@@ -39,6 +39,9 @@ def main(arguments: list[str] | None = None) -> int:
             command.add_argument("--forget", action="store_true", help="delete the file in which it is kept")
         elif name in ("run", "execute", "refresh", "slides"):
             command.add_argument("number", nargs="*", help="notebook numbers, such as 03; all if left out")
+            if name == "slides":
+                told = "one deck of the notebooks given; without any, a way of the plan: 90-minutes, lecture-1, ..."
+                command.add_argument("--join", metavar="NAME", help=told)
     asked = parser.parse_args(arguments)
     root = _root()
     if root is None:
@@ -62,7 +65,7 @@ def main(arguments: list[str] | None = None) -> int:
             return _making.kit(asked.command, root)
         paths = [known[number] for number in dict.fromkeys(asked.number or known)]
         if asked.command == "slides":
-            return _making.slides(paths, root)
+            return _making.slides(paths if asked.number or not asked.join else [], asked.join, root)
         paths = [one for path in paths for one in (path, path.parent / "solutions" / path.name) if one.exists()]
         if asked.command == "execute":  # two workers end together only if no long notebook starts last
             paths.sort(key=lambda path: path.stat().st_size, reverse=True)

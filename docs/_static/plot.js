@@ -52,7 +52,7 @@ const plot = (() => {
         }),
       shade: (from, to) =>
         element(inside, "rect", { class: "no-data", x: x(from), y: MARGIN.top, width: x(to) - x(from), height: frame.height }),
-      mark: (at, value, kind) => element(inside, "circle", { class: `mark ${kind}`, cx: x(at), cy: y(value), r: 6 }),
+      mark: (at, value, kind) => element(svg, "circle", { class: `mark ${kind}`, cx: x(at), cy: y(value), r: 6 }),
       vertical: (at, kind) => element(inside, "path", { class: `line ${kind}`, d: `M${x(at)} ${MARGIN.top}V${edge}` }),
       text: (at, value, words, kind) => element(inside, "text", { class: kind, x: x(at), y: y(value) }, words),
     };

@@ -8,7 +8,8 @@ function theme(name) {
   }
 }
 function shape() {
-  const tall = innerHeight > innerWidth;
+  const preview = parent !== window; // the speaker's view shows slides in small frames of any shape
+  const tall = !preview && innerHeight > innerWidth;
   document.querySelector(".reveal").classList.toggle("tall", tall);
   return tall ? { width: 540, height: 1150 } : { width: 1120, height: 630 };
 }

@@ -32,10 +32,11 @@ _SIGNS = {
     "fast-forward": "»",
     "plus": "+",
 }
-# Narrow screens: the picture shrinks with its frame.
+# Narrow screens: the picture and the slider shrink with their frame.
 _HEAD = (
     '<!DOCTYPE html><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-    "<style>body {font-family: sans-serif} .animation, .animation img {max-width: 100%}</style>"
+    "<style>body {font-family: sans-serif} .animation, .animation img {max-width: 100%}"
+    " .animation input[type=range].anim-slider {width: 374px; max-width: 100%; box-sizing: border-box}</style>"
 )
 
 

@@ -55,32 +55,35 @@ STYLE = {
 def to_tex(deck: Deck, *, theme: str = "light") -> str:
     """One beamer document. It needs uqlib-beamer.sty and the folders light and dark beside it, and pdflatex."""
     head = (
-        f"% {deck.name}: nine frames, made from the notebook's tagged cells. Text and figures: CC BY 4.0.\n"
+        f"% {deck.name}: made from the notebooks' tagged cells and the lecture plan. Text and figures: CC BY 4.0.\n"
         "\\documentclass[aspectratio=169,11pt]{beamer}\n"
         f"\\usepackage[{theme},credit]{{uqlib-beamer}} % or dark, nocredit\n"
-        "% Notation of yours, for example: \\renewcommand{\\uqnoise}{\\varsigma}\n"
-        f"\\title{{{_tex(deck.frames[0].title)}}}\n"
+        "% Notation of yours goes here, for example: \\renewcommand{\\uqnoise}{\\varsigma}\n"
+        "% The speaker's notes, on a page behind each frame: \\setbeameroption{show notes}\n"
+        f"% Some frames only, by their labels: \\includeonlyframes{{{deck.every[0].label},{deck.every[1].label}}}\n"
+        f"\\title{{{_tex(deck.title)}}}\n"
         "\\begin{document}\n\n"
     )
-    return head + "\n".join(_frame(deck, frame) for frame in deck.frames) + "\n\\end{document}\n"
+    return head + "\n".join(map(_frame, deck.every)) + "\n\\end{document}\n"
 
 
 def pages(deck: Deck) -> int:
     """How many pages the document has: one a frame, and one more for each further step of a figure."""
-    return sum(max(frame.picture.steps if frame.picture else 0, 1) for frame in deck.frames)
+    return sum(max(frame.picture.steps if frame.picture else 0, 1) for frame in deck.every)
 
 
 def _tex(markdown: str, *, numbers: bool = False) -> str:
     return words.walk(markdown, STYLE, numbers=numbers).strip()
 
 
-def _frame(deck: Deck, frame: Frame) -> str:
-    note = f"\\note{{{_tex(frame.note)}}}\n" if frame.note else ""
+def _frame(frame: Frame) -> str:
+    note = "\\par\n".join(map(_tex, frame.note.split("\n")))
+    note = f"\\note{{{note}}}\n" if note else ""
     if frame.kind == "claim":
-        body = f"\\uqclaim{{{deck.number}}}{{{_tex(frame.title)}}}{{{_tex(frame.text[0])}}}\n"
-        return f"\\begin{{frame}}[plain]\n{body}{note}\\end{{frame}}\n"
-    body = {"reading": _list, "takeaway": _list, "predict": _large}.get(frame.kind, _running)(frame)
-    options = "[fragile]" if frame.code else ""
+        body = f"\\uqclaim{{{frame.label[:2]}}}{{{_tex(frame.title)}}}{{{_tex(frame.text[0])}}}\n"
+        return f"\\begin{{frame}}[plain,label={frame.label}]\n{body}{note}\\end{{frame}}\n"
+    body = {"reading": _list, "takeaway": _list, "predict": _large, "vote": _vote}.get(frame.kind, _running)(frame)
+    options = f"[{'fragile,' if frame.code else ''}label={frame.label}]"
     return f"\\begin{{frame}}{options}{{{_tex(frame.title)}}}\n{body}{note}\\end{{frame}}\n"
 
 
@@ -112,14 +115,20 @@ def _large(frame: Frame) -> str:
     return f"\\vfill{{\\Large {' '.join(map(_tex, frame.text))}\\par}}\\vfill\\vfill\n"
 
 
+def _vote(frame: Frame) -> str:
+    items = "".join(f"  \\item[{letter}] {_tex(text)}\n" for letter, text in frame.options)
+    return f"\\uqask{{{_tex(frame.text[0])}}}\n\\begin{{uqvote}}\n{items}\\end{{uqvote}}\n"
+
+
 def _code(frame: Frame) -> str:
     """Code or printed output, as large as its longest line allows."""
     if not frame.code:
         return ""
-    size = min(13.0, math.floor(10 * _WIDTH / (0.526 * max(map(len, frame.code)))) / 10)
+    lines = code.fitted(frame.code, python=frame.python)
+    size = min(13.0, math.floor(10 * _WIDTH / (0.526 * max(map(len, lines)))) / 10)
     body = code.coloured(
-        frame.code,
-        python=frame.kind == "lines",
+        lines,
+        python=frame.python,
         escape=lambda text: "".join(_IN_CODE.get(sign, sign) for sign in text),
         mark=lambda kind, text: rf"\uq{kind}{{{text}}}",
     )

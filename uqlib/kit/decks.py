@@ -7,6 +7,7 @@ come from its wheel and that of sphinx-mathjax-offline, and one function puts th
 
 import base64
 import html
+from collections.abc import Mapping
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,8 +31,8 @@ STYLE = {
 }
 
 
-def to_html(deck: Deck, figures: Path, looks: Path) -> str:
-    """One page that needs no network; `figures` holds light/NAME.png and perhaps dark/NAME.png, `looks` our css and js.
+def to_html(deck: Deck, figures: Mapping[str, Path], looks: Path) -> str:
+    """One page that needs no network; `figures` are the folders of PNGs by theme, `looks` has our css and js.
 
     Raises ValueError if the packages with the scripts are not installed, FileNotFoundError for a figure without PNG.
     """
@@ -40,8 +41,8 @@ def to_html(deck: Deck, figures: Path, looks: Path) -> str:
     styles.append((looks / "deck.css").read_text(encoding="utf-8"))
     scripts = [_part(_REVEAL, "dist/reveal.js"), _part(_REVEAL, "plugin/notes/notes.js")]
     scripts += [(looks / "deck.js").read_text(encoding="utf-8"), _part(_MATHJAX)]
-    title = html.escape(f"{deck.number} · {deck.frames[0].title}")
-    slides = "\n".join(_slide(deck, frame, figures) for frame in deck.frames)
+    title = html.escape(deck.title)
+    slides = "\n".join(_slide(frame, figures) for frame in deck.every)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -69,11 +70,12 @@ def _html(markdown: str, *, numbers: bool = False) -> str:
     return words.walk(markdown, STYLE, numbers=numbers)
 
 
-def _slide(deck: Deck, frame: Frame, figures: Path) -> str:
-    note = f'<aside class="notes">{_html(frame.note)}</aside>' if frame.note else ""
+def _slide(frame: Frame, figures: Mapping[str, Path]) -> str:
+    note = "<br>".join(map(_html, frame.note.split("\n")))
+    note = f'<aside class="notes">{note}</aside>' if note else ""
     if frame.kind == "claim":
-        body = f'<div class="number">{deck.number}</div><h1>{_html(frame.title)}</h1><p>{_html(frame.text[0])}</p>'
-        return _section("claim", "", body)
+        number = f'<div class="number">{frame.label[:2]}</div>'
+        return _section(frame, f"{number}<h1>{_html(frame.title)}</h1><p>{_html(frame.text[0])}</p>")
     listed = frame.kind in ("reading", "takeaway")
     parts = [_html(sentence, numbers=frame.kind == "reading") for sentence in frame.text]
     text = "".join(f"<li>{part}</li>" for part in parts) if listed else " ".join(parts)
@@ -81,16 +83,18 @@ def _slide(deck: Deck, frame: Frame, figures: Path) -> str:
     body = _code(frame) + text if frame.kind == "reading" else text + _code(frame)
     body += _picture(frame.picture, figures) if frame.picture else ""
     body += f'<p class="exercise">{_html(frame.last)}</p>' if frame.last else ""
+    options = "".join(f"<li>{_html(option)}</li>" for _, option in frame.options)
+    body += f'<ol class="options">{options}</ol>' if options else ""
+    return _section(frame, body, f"<h2>{_html(frame.title)}</h2>", note)
+
+
+def _section(frame: Frame, body: str, head: str = "", note: str = "") -> str:
     kind = f"{frame.kind}{' shown' * bool(frame.picture)}{' large' * frame.large}"
-    return _section(kind, f"<h2>{_html(frame.title)}</h2>", body, note)
-
-
-def _section(kind: str, head: str, body: str, note: str = "") -> str:
     credit = '<div class="credit">uqlib course, CC BY 4.0</div>'
-    return f'<section class="{kind}">{head}<div class="body">{body}</div>{credit}{note}</section>'
+    return f'<section class="{kind}" id="{frame.label}">{head}<div class="body">{body}</div>{credit}{note}</section>'
 
 
-def _picture(picture: Picture, figures: Path) -> str:
+def _picture(picture: Picture, figures: Mapping[str, Path]) -> str:
     """One image, or the steps of a figure in one place: each takes the place of the one before."""
     if not picture.steps:
         return f'<div class="stack">{_image(picture.name, picture.alt, figures)}</div>'
@@ -102,11 +106,9 @@ def _picture(picture: Picture, figures: Path) -> str:
     return f'<div class="stack">{"".join(images)}</div>'
 
 
-def _image(name: str, alt: str, figures: Path, more: str = "") -> str:
-    light, dark = figures / "light" / f"{name}.png", figures / "dark" / f"{name}.png"
-    themes = f' data-dark="{_data(dark)}"' if dark.exists() else ""
-    more = more if themes else (more.replace('class="', 'class="card ') if more else ' class="card"')
-    return f'<img{more} src="{_data(light)}"{themes} alt="{html.escape(alt)}">'
+def _image(name: str, alt: str, figures: Mapping[str, Path], more: str = "") -> str:
+    light, dark = (_data(figures[theme] / f"{name}.png") for theme in ("light", "dark"))
+    return f'<img{more} src="{light}" data-dark="{dark}" alt="{html.escape(alt)}">'
 
 
 def _data(path: Path) -> str:
@@ -116,10 +118,11 @@ def _data(path: Path) -> str:
 def _code(frame: Frame) -> str:
     if not frame.code:
         return ""
+    lines = code.fitted(frame.code, python=frame.python)
     body = code.coloured(
-        frame.code,
-        python=frame.kind == "lines",
+        lines,
+        python=frame.python,
         escape=_escape,
         mark=lambda kind, text: f'<span class="{kind}">{text}</span>',
     )
-    return f'<pre data-prevent-swipe style="--long: {max(map(len, frame.code))}">{body}</pre>'
+    return f'<pre data-prevent-swipe style="--long: {max(map(len, lines))}">{body}</pre>'

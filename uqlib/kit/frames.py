@@ -1,11 +1,15 @@
-"""What is on the nine slides of a notebook: taken from its tagged cells as stored, word for word; nothing is run."""
+"""What is on the slides of a notebook: nine from its tagged cells as stored, then its votes and its other figures.
+
+Nothing is run. The votes are those of the lecture plan; a figure that the nine do not show has a slide of its own.
+"""
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from uqlib.kit import tagged, words
+from uqlib.kit.plan import Vote
 from uqlib.kit.tagged import Picture, Tagged, source
 
 KINDS = ("claim", "question", "equation", "lines", "predict", "figure", "reading", "breaks", "takeaway")
@@ -13,7 +17,10 @@ KINDS = ("claim", "question", "equation", "lines", "predict", "figure", "reading
 
 @dataclass(frozen=True)
 class Frame:
-    """One slide. Text is Markdown, a sentence each; `last` is the exercise, `note` what only the speaker sees."""
+    """One slide. Text is Markdown, a sentence each; `last` is the exercise, `options` are those of a vote.
+
+    `note` is what only the speaker sees, `label` names the slide in the course: 03-claim, 03-vote-1, figure-03-loss.
+    """
 
     kind: str
     title: str
@@ -22,6 +29,13 @@ class Frame:
     picture: Picture | None = None
     last: str = ""
     note: str = ""
+    options: tuple[tuple[str, str], ...] = ()
+    label: str = ""
+
+    @property
+    def python(self) -> bool:
+        """Whether the code is Python, not printed output."""
+        return self.kind == "lines" or any(line.startswith("def ") for line in self.code)
 
     @property
     def large(self) -> bool:
@@ -33,14 +47,23 @@ class Frame:
 
 @dataclass(frozen=True)
 class Deck:
-    """The nine frames of one notebook, and its number and file name without suffix."""
+    """The nine frames of one notebook and those after them: its votes, and figures that the nine do not show.
 
-    number: str
+    A deck that joins several has all frames in `frames`.
+    """
+
     name: str
+    title: str
     frames: tuple[Frame, ...]
+    after: tuple[Frame, ...] = ()
+
+    @property
+    def every(self) -> tuple[Frame, ...]:
+        """All frames in their order."""
+        return self.frames + self.after
 
 
-def collect(path: Path, figures: Sequence[dict]) -> Deck:
+def collect(path: Path, figures: Sequence[dict], votes: Sequence[Vote] = ()) -> Deck:
     """The frames of one notebook, in the order of KINDS; `figures` are the records of `gallery.collect`.
 
     Raises ValueError with notebook, tag and cell, for a tag that is missing, doubled or unknown, for a cell that has
@@ -49,7 +72,23 @@ def collect(path: Path, figures: Sequence[dict]) -> Deck:
     notebook = tagged.read(path, figures)
     number = path.name[:2]
     made = (_claim, _question, _equation, _lines, _predict, _figure, _reading, _breaks, _takeaway)
-    return Deck(number, path.stem, tuple(make(notebook) for make in made))
+    nine = tuple(replace(frame, label=f"{number}-{frame.kind}") for frame in (make(notebook) for make in made))
+    shown = {frame.picture.name for frame in nine if frame.picture}
+    more = [record for record in figures if record["notebook"] == path.name and record["name"] not in shown]
+    after = [_vote(number, place, vote) for place, vote in enumerate(votes, 1)] + [_more(record) for record in more]
+    return Deck(path.stem, f"{number} · {nine[0].title}", nine, tuple(after))
+
+
+def _vote(number: str, place: int, vote: Vote) -> Frame:
+    """A question with its options; for the speaker what each hand tells, and what to say next."""
+    options = tuple((one.letter, one.text) for one in vote.options)
+    note = "\n".join(f"**{one.letter}{' ✓' * one.right}** {one.tells}. Say: {one.say}" for one in vote.options)
+    return Frame("vote", f"Vote {place}", (vote.question,), note=note, options=options, label=f"{number}-vote-{place}")
+
+
+def _more(record: dict) -> Frame:
+    picture = Picture(record["name"], record["alt"], len(record["steps"]))
+    return Frame("more", record["title"], picture=picture, label=f"figure-{record['name']}")
 
 
 def _claim(notebook: Tagged) -> Frame:
@@ -85,7 +124,10 @@ def _equation(notebook: Tagged) -> Frame:
 
 
 def _lines(notebook: Tagged) -> Frame:
-    lines = [line for cell in notebook.cells["lines"] for line in notebook.lines(cell)]
+    lines = []
+    for cell in notebook.cells["lines"]:
+        lines += [""] if lines and lines[-1].startswith(" ") else []  # a body ends, another cell begins
+        lines += notebook.lines(cell)
     return Frame("lines", "Code", code=notebook.code("lines", lines, tagged.LINES))
 
 
@@ -98,7 +140,11 @@ def _predict(notebook: Tagged) -> Frame:
         raise notebook.wrong("predict", cell, "expected '**Predict.** question <details>answer</details>', got neither")
     question, answer = (" ".join(part.split()) for part in found.groups())
     lead = notebook.sentences("predict", cell) if notebook.chosen("predict", cell) else []
-    return Frame("predict", "Predict", notebook.fits("predict", [*lead, question], cell), note=answer)
+    if notebook.own("predict", cell):
+        answer = notebook.chosen("answer", cell) or answer
+    else:
+        lead = [*lead, question]
+    return Frame("predict", "Predict", notebook.fits("predict", lead, cell), note=answer)
 
 
 def _figure(notebook: Tagged) -> Frame:

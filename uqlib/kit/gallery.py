@@ -12,6 +12,7 @@ from uqlib.kit import kernel
 
 _CAPTION = re.compile(r"\*\*Figure (?P<number>\d\d\.\d+)\.\*\* \*(?P<title>[^*]+)\*")
 
+_FITS = r"width=\textwidth,height=.8\textheight,keepaspectratio"
 LICENCE = "CC BY 4.0; on a slide, the line 'uqlib course, CC BY 4.0' is enough"
 _HEAD = rf"""# Figures
 
@@ -20,7 +21,8 @@ The PDFs are here; `make figures` writes svg and png beside them, `make figures 
 `make figures STYLE=paper` for a paper. One figure alone: `python -m uqlib figures 03-noise-fan --out DIR`.
 
 In LaTeX, once: `\graphicspath{{{{figures/light/}}}}`, or `dark`; steps need `\usepackage{{pgffor}}`. Then copy the line
-below a figure. `manifest.json` holds the same facts for programs.
+below a figure: it keeps the figure inside the frame, also those few that are taller than a slide. `manifest.json` holds
+the same facts for programs.
 
 Licence: {LICENCE}. See [LICENSE](../LICENSE).
 """
@@ -78,11 +80,22 @@ PDF: [light](light/{name}.pdf), [dark](dark/{name}.pdf).
 
 
 def latex(record: dict) -> str:
-    """The line for LaTeX; the steps of a figure come one after the other."""
+    """The line for LaTeX, no wider and no taller than a slide; the steps of a figure come one after the other."""
     name, count = record["name"], len(record["steps"])
     if count:
-        return rf"\foreach \n in {{1,...,{count}}}{{\includegraphics<\n>{{{name}-\n}}}}"
-    return rf"\includegraphics{{{name}}}"
+        return rf"\foreach \n in {{1,...,{count}}}{{\includegraphics<\n>[{_FITS}]{{{name}-\n}}}}"
+    return rf"\includegraphics[{_FITS}]{{{name}}}"
+
+
+def drawn(pdf: Path, dpi: float) -> bytes:
+    """The page of a PDF as a PNG with transparent background."""
+    import pypdfium2  # only site and slides need it
+
+    with pypdfium2.PdfDocument(pdf) as document:
+        bitmap = document[0].render(scale=dpi / 72, fill_color=(0, 0, 0, 0), maybe_alpha=True)
+        buffer = io.BytesIO()
+        bitmap.to_pil().save(buffer, format="png")
+    return buffer.getvalue()
 
 
 def _measured(record: dict, figures: Path) -> dict:

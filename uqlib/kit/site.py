@@ -1,13 +1,12 @@
 """The web site: pages and notebooks prepared below build/ from what is stored, then Sphinx. No notebook is run."""
 
 import importlib.util
-import io
 import re
 from pathlib import Path
 
 import uqlib
 from uqlib import _files, figures
-from uqlib.kit import _chapters, _fillers
+from uqlib.kit import _chapters, _fillers, gallery
 
 _FILL = re.compile(r"^<!-- fill: ([\w-]+) -->$", re.MULTILINE)
 _DARK_DPI = 220.0  # that of the stored images
@@ -69,20 +68,9 @@ def _pictures(root: Path, folder: Path) -> set[Path]:
             pdf, dark = root / "figures" / "dark" / f"{name}.pdf", folder / "dark" / f"{name}.png"
             if pdf.exists():
                 if not dark.exists() or dark.stat().st_mtime < pdf.stat().st_mtime:
-                    _files.write(dark, _drawn(pdf))
+                    _files.write(dark, gallery.drawn(pdf, _DARK_DPI))
                 kept.add(dark)
     return kept
-
-
-def _drawn(pdf: Path) -> bytes:
-    """The page of a PDF as a PNG with transparent background."""
-    import pypdfium2  # only this command needs it
-
-    with pypdfium2.PdfDocument(pdf) as document:
-        bitmap = document[0].render(scale=_DARK_DPI / 72, fill_color=(0, 0, 0, 0), maybe_alpha=True)
-        buffer = io.BytesIO()
-        bitmap.to_pil().save(buffer, format="png")
-    return buffer.getvalue()
 
 
 def _notebooks(root: Path, pictures: Path) -> dict[str, bytes]:

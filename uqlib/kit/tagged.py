@@ -2,7 +2,8 @@
 
 A tag slide-KIND says what a cell is for. A cell's metadata may choose parts of it, for example
 `"slide": {"question": [1, 3], "lines": [2, 5], "data": "08-band-1"}`: sentences of a text cell by number, ranges of
-lines of code, lines of printed output by number, or a figure by name. Without it a rule takes what fits.
+lines of code, lines of printed output by number, or a figure by name. Without it a rule takes what fits. A string in
+such a list stands on the slide as it is: where the notebook's words need their surroundings, the slide has its own.
 """
 
 import ast
@@ -77,6 +78,11 @@ class Tagged:
         """What the cell's metadata choose for this slide, if anything."""
         return cell["metadata"].get("slide", {}).get(kind)
 
+    def own(self, kind: str, cell: dict) -> bool:
+        """Whether the cell's metadata have words of their own for this slide."""
+        chosen = self.chosen(kind, cell)
+        return isinstance(chosen, list) and any(isinstance(part, str) for part in chosen)
+
     def sentences(self, kind: str, cell: dict) -> list[str]:
         """The sentences that are chosen, or all; what asks for a prediction is left out."""
         text = re.sub(r"\*\*Figure \d\d\.\d+\.\*\* ", "", source(cell).split("**Predict.**")[0])
@@ -98,7 +104,12 @@ class Tagged:
         return self._picked(kind, cell, lines, places) if isinstance(places, list) else lines
 
     def lines(self, cell: dict) -> list[str]:
-        """The chosen ranges of lines, each moved to the left margin; they must stand alone as Python."""
+        """The chosen ranges of lines, each moved to the left margin; they must stand alone as Python.
+
+        `"code"` in the metadata has lines for the slide in their place; the copy for live coding blanks the ranges.
+        """
+        if own := self.chosen("code", cell):
+            return own
         lines = source(cell).splitlines()
         ends = self.chosen("lines", cell) or [1, len(lines)]
         chosen = []
@@ -129,10 +140,10 @@ class Tagged:
         """Characters on the frame; without a figure the words have its room as well."""
         return LIMITS["breaks, alone" if kind == "breaks" and not self.cells["breaks-figure"] else kind]
 
-    def _picked(self, kind: str, cell: dict, found: list[str], places: list[int]) -> list[str]:
-        if not all(1 <= place <= len(found) for place in places):
+    def _picked(self, kind: str, cell: dict, found: list[str], places: list[int | str]) -> list[str]:
+        if not all(isinstance(place, str) or 1 <= place <= len(found) for place in places):
             raise self.wrong(kind, cell, f"expected places from 1 to {len(found)}, got {places}")
-        return [found[place - 1] for place in places]
+        return [place if isinstance(place, str) else found[place - 1] for place in places]
 
 
 def read(path: Path, figures: Sequence[dict]) -> Tagged:
