@@ -144,9 +144,11 @@ def spread(name: str, x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def kind(value: object) -> str:
-    """What arrived, in a word or two: the shape of a tensor, the name of a class, else the type."""
+    """What arrived, in a few words: dtype and shape of a tensor, the name of a class or function, else the type."""
     return (
-        f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else getattr(value, "__name__", type(value).__name__)
+        f"{value.dtype} of shape {tuple(value.shape)}"
+        if isinstance(value, Tensor)
+        else getattr(value, "__name__", type(value).__name__)
     )
 
 

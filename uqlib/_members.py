@@ -5,15 +5,15 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from uqlib import _optimise
+from uqlib import _checks, _optimise
 
 
 def parameters(nets: list[nn.Module]) -> list[dict[str, nn.Parameter]]:
     """The named parameters of each net, if one of them can lend its code to all and none is shared."""
     if not nets:
         raise ValueError("models: expected at least one net, got none")
-    if others := [type(net).__name__ for net in nets if not isinstance(net, nn.Module)]:
-        raise TypeError(f"models: expected nets, got {', '.join(others)}")
+    if others := {_checks.kind(net) for net in nets if not isinstance(net, nn.Module)}:
+        raise TypeError(f"models: expected a list of nets, got {', '.join(sorted(others))}")
     named = [dict(net.named_parameters()) for net in nets]
     for m, (net, mine) in enumerate(zip(nets, named, strict=True)):
         _optimise.leaves(net.parameters())

@@ -107,16 +107,10 @@ def calibration_curve(
     z, _ = known(predictive)._standardised("calibration_curve", y)
     if levels is None:
         levels = torch.arange(1, 20, device=y.device, dtype=y.dtype) / 20
-    if (
-        not isinstance(levels, Tensor)
-        or levels.ndim != 1
-        or not len(levels)
-        or not (levels > 0).all()
-        or not (levels < 1).all()
-    ):
-        raise ValueError(f"levels: expected a tensor of shape (m,) with numbers between 0 and 1, got {levels}")
-    if (levels.diff() <= 0).any():
-        raise ValueError("levels: expected rising numbers")
+    if not isinstance(levels, Tensor) or levels.ndim != 1 or not len(levels) or not levels.is_floating_point():
+        raise ValueError(f"levels: expected a floating tensor of shape (m,), got {_checks.kind(levels)}")
+    if not (levels.diff() > 0).all() or not 0 < levels[0] <= levels[-1] < 1:
+        raise ValueError(f"levels: expected rising numbers between 0 and 1, got {levels.tolist()}")
     # The level of the narrowest central interval that holds the entry; erf keeps its digits near 0, as 2 Phi - 1 not.
     own = torch.erf(z.abs() / math.sqrt(2)).flatten().sort().values
     inside = torch.searchsorted(own, levels.to(own), right=True)
@@ -177,7 +171,7 @@ def _alike(members: Sequence[Predictive]) -> list[Predictive]:
     """The members as a list, if each is a Predictive of the same shape."""
     members = list(members) if isinstance(members, Iterable) else [type(members)]
     if not members or not all(isinstance(one, Predictive) for one in members):
-        got = [_checks.kind(one) for one in members]
+        got = ", ".join(sorted({_checks.kind(one) for one in members})) or "none"
         raise ValueError(f"members: expected at least one Predictive, in a list, got {got}")
     for i, one in enumerate(members):
         _checks.same_shape(f"the mean of member {i}", one.mean, "that of member 0", members[0].mean)

@@ -96,7 +96,7 @@ def std_panel(ax: Axes, x: Float[Tensor, "n 1"], predictive: Predictive, *, top:
 def draws(ax: Axes, x: Float[Tensor, "n 1"], functions: Float[Tensor, "s n 1"], *, label: str = "draws") -> None:
     """Draw each of s functions at x as a thin line; together they have one entry in the legend."""
     if not isinstance(functions, Tensor) or functions.ndim != 3 or not functions.numel():
-        raise ValueError("functions: expected a tensor of shape (s, n, 1)")
+        raise ValueError(f"functions: expected a tensor of shape (s, n, 1), got {_checks.kind(functions)}")
     for one in functions:
         curve = in_order(x, one, name="functions")
         named("draws", lines := ax.plot(*curve, lw=0.8, alpha=0.6, color=COLOURS["epistemic"], zorder=1))
@@ -108,7 +108,10 @@ def heatmap(ax: Axes, matrix: Float[Tensor, "p p"], names: Sequence[str], *, lim
     import seaborn  # takes a second to import, and few notebooks need it
 
     if not isinstance(matrix, Tensor) or matrix.shape != (len(names), len(names)) or not limit > 0:
-        raise ValueError(f"matrix: expected shape ({len(names)}, {len(names)}), one row for each name, and limit > 0")
+        raise ValueError(
+            f"matrix: expected shape ({len(names)}, {len(names)}), one row for each name, and limit > 0, "
+            f"got {_checks.kind(matrix)} and limit {limit}"
+        )
     _checks.finite("matrix", matrix)
     # In these maps zero has the colour of the page: white, or nearly black.
     colours = "vlag" if mpl.colors.to_rgb(ink())[0] < 0.5 else "icefire"
@@ -126,7 +129,7 @@ def cloud(ax: Axes, points: Float[Tensor, "n 2"], *, xlim: _Range, ylim: _Range,
     import seaborn  # takes a second to import, and few notebooks need it
 
     if not isinstance(points, Tensor) or points.ndim != 2 or points.shape[1] != 2 or not len(points):
-        raise ValueError("points: expected a tensor of shape (n, 2)")
+        raise ValueError(f"points: expected a tensor of shape (n, 2), got {_checks.kind(points)}")
     _checks.finite("points", points)
     fading = [mpl.colors.to_rgba(COLOURS["epistemic"], alpha) for alpha in (0.1, 1.0)]
     colours = mpl.colors.LinearSegmentedColormap.from_list("fading", fading)

@@ -140,7 +140,7 @@ def fit_ensemble(
     Matthews et al. (2017), sample-then-optimize, anchors with noise in y.
     """
     _checks.function("loss", loss, "lambda net, x, y: losses.squared_error(net(x), y)")
-    nets = list(models) if isinstance(models, Iterable) else [models]
+    nets = list(models) if isinstance(models, Iterable) else [type(models)]
     named = _members.parameters(nets)
     stacked = {k: torch.stack([mine[k].detach() for mine in named]).requires_grad_() for k in named[0]}
     weights = list(stacked.values())

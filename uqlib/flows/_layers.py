@@ -65,7 +65,7 @@ class AffineCoupling(nn.Module):
         super().__init__()
         truths = mask.tolist() if isinstance(mask, Tensor) else mask
         if not isinstance(truths, list | tuple) or not all(isinstance(m, bool) for m in truths):
-            raise TypeError(f"mask: expected truths such as (True, False), got {mask!r}")
+            raise TypeError(f"mask: expected truths such as (True, False), got {' '.join(repr(truths).split())}")
         mask = list(truths)
         if len(set(mask)) < 2:
             raise ValueError(f"mask: expected some True (kept) and some False, such as (True, False), got {mask}")

@@ -51,7 +51,8 @@ def pairs(data: Batches) -> Iterator[tuple[Tensor, Tensor]]:
     number = None
     for number, batch in enumerate([data] if is_pair(data) else data):
         if not is_pair(batch):
-            parts = batch if isinstance(batch, tuple | list) else [batch]
+            whole = data if number == 0 and isinstance(data, tuple | list) else [batch]  # (phi, array): no batches
+            parts = batch if isinstance(batch, tuple | list) else whole
             got = ", ".join(type(part).__name__ for part in parts)
             raise TypeError(f"data: expected batch {number} to be a pair of tensors (phi, y), got {got}")
         yield batch
