@@ -147,7 +147,8 @@ def test_the_first_parameter_says_what_the_data_must_be():
         refused(lambda o=options: training.fit(loss, [first, last], steps=1, lr=0.1, **o),
                 "float32 but the first parameter is torch.float64", TypeError)  # fmt: skip
     nets = [models.MLP(1, (3,), 1, generator=runtime.seed(i)) for i in range(2)]
-    for one in nets:
+    for one in nets:  # all but the first
+        one.hidden[0].bias = nn.Parameter(one.hidden[0].bias.detach().float())
         one.head.float()
     for options in ({"data": (X.float(), X)}, {"data": (X, X), "held_out": (X.float(), X)}):
         refused(lambda o=options: training.fit_ensemble(lambda net, x, y: net(x).mean(), nets, steps=1, lr=0.1, **o),
@@ -210,6 +211,14 @@ def test_anchors_stay_where_the_weights_started():
                           weight_decay=1.0, anchored=True)  # fmt: skip
     for one, anchor in zip(nets, start[1::2], strict=True):  # the slope of the loss at the bias is 1 - 1/2
         assert one.head.bias.item() == pytest.approx(anchor.item() - 0.5, abs=1e-4)
+
+
+@pytest.mark.bad_input
+def test_an_update_needs_a_gradient_for_each_weight():
+    weights = [torch.ones(1, 1), torch.ones(1, 1)]
+    _, update = _optimise.adam(weights, 1, 0.1, "constant", 1.0, anchored=True)
+    refused(lambda: update(0, [torch.ones(1, 1)]), "longer than")
+    assert [one.item() for one in weights] == [1.0, 1.0]
 
 
 @pytest.mark.parametrize(
