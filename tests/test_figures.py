@@ -192,7 +192,7 @@ def test_refuses():
     cases = [
         (lambda: figures.style("sepia"), "theme: expected one of light, dark"),
         (lambda: figures.style(width="third"), "width: expected one of full, half"),
-        (lambda: figures.style(height=0), "height: expected inches above 0"),
+        (lambda: figures.style(height=0), "height: expected a finite number above 0"),
         (lambda: figures.style(medium="A4"), "medium: expected one of 16:9, 4:3, paper, got 'A4'"),
         (lambda: figures.show("a/b", draw, alt="x"), "name: expected letters, digits and dashes"),
         (lambda: figures.show("a", draw, alt=" "), "alt: expected a sentence"),

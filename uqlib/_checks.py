@@ -121,13 +121,9 @@ def positive_number(name: str, value: object) -> float:
     """Return `value` as a float if it is a finite number above zero."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name}: expected a number above 0, got {type(value).__name__}")
-    try:
-        number = float(value)
-    except OverflowError:  # a whole number beyond any float
-        number = math.inf
-    if not 0 < number < math.inf:
+    if not math.ulp(0.0) <= value <= torch.finfo(torch.float64).max:  # a whole number may be beyond any float
         raise ValueError(f"{name}: expected a finite number above 0, got {value}")
-    return number
+    return float(value)
 
 
 def spread(name: str, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -145,6 +141,21 @@ def spread(name: str, x: Tensor) -> tuple[Tensor, Tensor]:
         if bad.any():
             raise ValueError(f"{name}: column {int(torch.nonzero(bad)[0])} is {fault}")
     return mean, std
+
+
+def kind(value: object) -> str:
+    """What arrived, in a few words: dtype and shape of a tensor, the name of a class or function, else the type."""
+    return (
+        f"{value.dtype} of shape {tuple(value.shape)}"
+        if isinstance(value, Tensor)
+        else getattr(value, "__name__", type(value).__name__)
+    )
+
+
+def function(name: str, value: object, example: str) -> None:
+    """Refuse what cannot be called, and a class, whose call makes an object."""
+    if not callable(value) or isinstance(value, type):
+        raise TypeError(f"{name}: expected a function such as {example}, got {kind(value)}")
 
 
 def count(name: str, value: object) -> int:

@@ -5,13 +5,15 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from uqlib import _optimise
+from uqlib import _checks, _optimise
 
 
 def parameters(nets: list[nn.Module]) -> list[dict[str, nn.Parameter]]:
     """The named parameters of each net, if one of them can lend its code to all and none is shared."""
     if not nets:
         raise ValueError("models: expected at least one net, got none")
+    if others := {_checks.kind(net) for net in nets if not isinstance(net, nn.Module)}:
+        raise TypeError(f"models: expected a list of nets, got {', '.join(sorted(others))}")
     named = [dict(net.named_parameters()) for net in nets]
     for m, (net, mine) in enumerate(zip(nets, named, strict=True)):
         _optimise.leaves(net.parameters())
@@ -41,8 +43,7 @@ class Carrier(nn.Module):
 def outline(net: nn.Module) -> tuple:
     """What members must share, since one of them lends its code to all: layers, shapes, dtypes, devices, modes."""
     parts = [(type(part), part.training, getattr(part, "activation", None)) for part in net.modules()]
-    tensors = [*net.named_parameters(), *net.named_buffers()]
-    return parts, [(name, p.shape, p.dtype, p.device) for name, p in tensors]
+    return parts, [(k, p.shape, p.dtype, p.device) for k, p in (*net.named_parameters(), *net.named_buffers())]
 
 
 def finite_losses(values: Tensor, step: int, steps: int, name: str) -> Tensor:
@@ -51,6 +52,7 @@ def finite_losses(values: Tensor, step: int, steps: int, name: str) -> Tensor:
         raise ValueError(f"{name}: expected a scalar for each net, got shape {tuple(values.shape[1:])}; use .mean()")
     if not torch.isfinite(values).all():
         member = int(torch.nonzero(~torch.isfinite(values))[0])
-        cure = _optimise.cure(step)
-        raise FloatingPointError(f"the {name} of net {member} is not finite at step {step} of {steps}: {cure}")
+        raise FloatingPointError(
+            f"the {name} of net {member} is not finite at step {step} of {steps}: {_optimise.cure(step)}"
+        )
     return values

@@ -39,8 +39,8 @@ def leaves(parameters: Iterable[Tensor]) -> list[Tensor]:
     return tensors
 
 
-def pairs(name: str, data: Data, parameter: Tensor, members: int | None = None) -> Data:
-    """Check (x, y); with `members`, expand shared data to a leading axis of that length."""
+def pairs(name: str, data: Data, parameter: Tensor | None, members: int | None = None) -> Data:
+    """Check (x, y), which go with the parameter or with each other; with `members`, expand shared data to those."""
     if not (isinstance(data, tuple | list) and len(data) == 2):
         got = type(data).__name__ + (f" of {len(data)}" if isinstance(data, tuple | list) else "")
         raise TypeError(f"{name}: expected a pair (x, y), got {got}")
@@ -54,7 +54,8 @@ def pairs(name: str, data: Data, parameter: Tensor, members: int | None = None) 
         else:
             _checks.matrix(label, value)
             value = value if members is None else value.expand(members, *value.shape)
-        _checks.same_kind(label, value, "the first parameter", parameter)
+        other, kin = ("the first parameter", parameter) if parameter is not None else (f"{name}: x", [*pair, value][0])
+        _checks.same_kind(label, value, other, kin)
         _checks.finite(label, value)
         pair.append(value.detach().clone())  # a loss that works in place must not reach the caller's data
     x, y = pair
@@ -81,7 +82,6 @@ def adam(
     anchors = [t.detach().clone() for t in tensors] if anchored else []
     first, second = ([torch.zeros_like(t) for t in tensors] for _ in range(2))
     counts = [torch.zeros((), dtype=torch.float32, device=t.device) for t in tensors]
-    constants = {"amsgrad": False, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "maximize": False}
 
     def update(step: int, gradients: list[Tensor]) -> None:
         rate = 0.5 * lr * (1 + math.cos(math.pi * step / steps)) if schedule == "cosine" else lr
@@ -98,7 +98,11 @@ def adam(
                 fused=True,
                 lr=rate,
                 weight_decay=weight_decay,
-                **constants,
+                amsgrad=False,
+                beta1=0.9,
+                beta2=0.999,
+                eps=1e-8,
+                maximize=False,
             )
 
     return steps, update
@@ -136,8 +140,7 @@ def batches(
 def finite_loss(value: object, step: int, steps: int, name: str = "loss") -> float:
     """The loss as a number, if it is a finite scalar tensor."""
     if not isinstance(value, Tensor) or value.ndim != 0:
-        got = f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
-        raise ValueError(f"{name}: expected a scalar tensor, got {got}; end it with .mean()")
+        raise ValueError(f"{name}: expected a scalar tensor, got {_checks.kind(value)}; end it with .mean()")
     number = value.item()
     if not math.isfinite(number):
         raise FloatingPointError(f"the {name} is {number} at step {step} of {steps}: {cure(step)}")
@@ -146,9 +149,7 @@ def finite_loss(value: object, step: int, steps: int, name: str = "loss") -> flo
 
 def cure(step: int) -> str:
     """What to try when the loss is not finite."""
-    if step == 0:
-        return "look at the initial weights and at the scale of y"
-    return "lower lr, or standardise x and y"
+    return "lower lr, or standardise x and y" if step else "look at the initial weights and at the scale of y"
 
 
 def check_weights(tensors: Iterable[Tensor], steps: int) -> None:

@@ -161,7 +161,8 @@ def query_grid(x: Float[Tensor, "rows 1"], n: int = 301) -> Float[Tensor, "{n} 1
     """n evenly spaced points over a range a quarter wider than that of x, (n, 1), for drawing a prediction."""
     _checks.column("x", x)
     low, high = x.min().item(), x.max().item()
-    margin = (high - low) / 8
+    margin = high / 8 - low / 8
+    _checks.finite("the range around x", torch.tensor([low - margin, high + margin], dtype=x.dtype, device="cpu"))
     return torch.linspace(low - margin, high + margin, _checks.count("n", n), dtype=x.dtype, device="cpu")[:, None].to(
         x.device
     )
@@ -178,8 +179,10 @@ def _read(file: str, digest: str) -> str:
     raw = (_folder() / file).read_bytes()
     found = hashlib.sha256(raw).hexdigest()
     if found != digest:
-        cure = f"restore it: git checkout data/{file}"
-        raise ValueError(f"data/{file} is changed: sha256 {found[:12]}..., expected {digest[:12]}...; {cure}")
+        raise ValueError(
+            f"data/{file} is changed: sha256 {found[:12]}..., expected {digest[:12]}...; restore it: git checkout "
+            f"data/{file}"
+        )
     return raw.decode()
 
 

@@ -68,7 +68,7 @@ def beta_nll(
     """
     if isinstance(beta, bool) or not isinstance(beta, int | float) or not 0 <= beta <= 1:
         raise ValueError(f"beta: expected a number from 0 to 1, got {beta!r}")
-    weight = torch.exp(2 * beta * _checks.like("log_std", log_std, mean)).detach()
+    weight = torch.exp(2 * beta * _bounded(_checks.like("log_std", log_std, mean))).detach()
     return _mean_of_sums(weight * (_entries(mean, y, None, log_std) + HALF_LOG_TWO_PI))
 
 
@@ -83,7 +83,7 @@ def log_prior(parameters: Iterable[Tensor], prior_precision: float) -> Float[Ten
     Source: MacKay (1992), Bayesian interpolation.
     """
     tau = _checks.positive_number("prior_precision", prior_precision)
-    tensors = list(parameters)
+    tensors = list(parameters) if isinstance(parameters, Iterable) else [parameters]
     if not tensors:
         raise ValueError("parameters: expected at least one tensor, got none; a generator is empty when used twice")
     for i, p in enumerate(tensors):
@@ -116,14 +116,14 @@ def _entries(mean: Tensor, y: Tensor, std: object, log_std: object) -> Tensor:
         sigma = _checks.like("std", std, mean)
         z, log_sigma = (y - mean) / sigma, sigma.log()
     else:
-        log_sigma = _checks.like("log_std", log_std, mean)
-        if log_sigma.dtype is not torch.float64:
-            log_sigma = _bounded(log_sigma)
+        log_sigma = _bounded(_checks.like("log_std", log_std, mean))
         z = (y - mean) * torch.exp(-log_sigma)
     return torch.addcmul(log_sigma, z, z, value=0.5)  # log sigma + z^2 / 2 in one operation: tiny nets feel each one
 
 
 def _bounded(log_std: Tensor) -> Tensor:
-    """The log std held within what its dtype can square, its gradient as if it were not held, so that it comes back."""
+    """A log std in float32 held within what can be squared, its gradient as if it were not held: so it comes back."""
+    if log_std.dtype is torch.float64:
+        return log_std
     limit = math.log(torch.finfo(log_std.dtype).max) * 0.45
     return log_std + (log_std.clamp(-limit, limit) - log_std).detach()

@@ -4,8 +4,9 @@ Scores in the units of y (CRPS, interval score, sharpness) and the NLL compare m
 units only. A mean over points hides where a model is wrong: look at the entries, too.
 """
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -13,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from uqlib import _checks
-from uqlib.predictive import Predictive
+from uqlib.predictive import Predictive, known
 
 _REDUCTIONS = ("mean", "none")
 
@@ -37,7 +38,7 @@ def nll(predictive: Predictive, y: Float[Tensor, "n k"], *, reduction: str = "me
 
     Source: Good (1952), the logarithmic score.
     """
-    entries = -predictive.log_prob(y)
+    entries = -known(predictive).log_prob(y)
     return entries.sum(1).mean() if _mean(reduction) else entries
 
 
@@ -52,9 +53,10 @@ def crps(predictive: Predictive, y: Float[Tensor, "n k"], *, reduction: str = "m
 
     Source: Gneiting & Raftery (2007), equation 21.
     """
-    z, std = _standardised("crps", predictive, y)
+    z, std = known(predictive)._standardised("crps", y)
     density = torch.exp(-0.5 * z**2) / math.sqrt(2 * math.pi)
-    entries = std * (z * torch.erf(z / math.sqrt(2)) + 2 * density - 1 / math.sqrt(math.pi))
+    # y - mean in place of std * z: for an error of very many stds, z is beyond any float
+    entries = (y - predictive.mean) * torch.erf(z / math.sqrt(2)) + std * (2 * density - 1 / math.sqrt(math.pi))
     return entries.mean() if _mean(reduction) else entries
 
 
@@ -67,10 +69,9 @@ def interval_score(predictive: Predictive, y: Float[Tensor, "n k"], level: float
 
     Source: Gneiting & Raftery (2007), equation 43.
     """
-    _standardised("interval_score", predictive, y)
+    known(predictive)._standardised("interval_score", y)
     low, high = predictive.interval(level)
-    miss = (low - y).clamp_min(0) + (y - high).clamp_min(0)
-    entries = high - low + 2 / (1 - level) * miss
+    entries = high - low + 2 / (1 - level) * ((low - y).clamp_min(0) + (y - high).clamp_min(0))
     return entries.mean() if _mean(reduction) else entries
 
 
@@ -82,8 +83,7 @@ def coverage(predictive: Predictive, y: Float[Tensor, "n k"], level: float) -> E
     A share within two or three of these of the level is no evidence against the model. The error takes entries as
     independent, and is not zero where the share is 0 or 1. Raises as `Predictive.coverage`.
     """
-    share = predictive.coverage(y, level)
-    return Estimate(share, math.sqrt(level * (1 - level) / y.numel()))
+    return Estimate(known(predictive).coverage(y, level), math.sqrt(level * (1 - level) / y.numel()))
 
 
 def pit(predictive: Predictive, y: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
@@ -93,7 +93,7 @@ def pit(predictive: Predictive, y: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]
 
     Source: Dawid (1984); Gneiting, Balabdaoui & Raftery (2007), section 3.1.
     """
-    return torch.special.ndtr(_standardised("pit", predictive, y)[0])
+    return torch.special.ndtr(known(predictive)._standardised("pit", y)[0])
 
 
 def calibration_curve(
@@ -104,17 +104,17 @@ def calibration_curve(
     By default 0.05, 0.10, ..., 0.95. An entry lies in all intervals of at least its own level, so the curve never
     falls. Raises as `crps`, and ValueError unless the levels are inside (0, 1) and rise.
     """
-    z, _ = _standardised("calibration_curve", predictive, y)
+    z, _ = known(predictive)._standardised("calibration_curve", y)
     if levels is None:
         levels = torch.arange(1, 20, device=y.device, dtype=y.dtype) / 20
-    if levels.ndim != 1 or not len(levels) or not (levels > 0).all() or not (levels < 1).all():
-        raise ValueError("levels: expected a tensor of shape (m,) with numbers between 0 and 1")
-    if (levels.diff() <= 0).any():
-        raise ValueError("levels: expected rising numbers")
+    if not isinstance(levels, Tensor) or levels.ndim != 1 or not len(levels) or not levels.is_floating_point():
+        raise ValueError(f"levels: expected a floating tensor of shape (m,), got {_checks.kind(levels)}")
+    if not (levels.diff() > 0).all() or not 0 < levels[0] <= levels[-1] < 1:
+        raise ValueError(f"levels: expected rising numbers between 0 and 1, got {levels.tolist()}")
     # The level of the narrowest central interval that holds the entry; erf keeps its digits near 0, as 2 Phi - 1 not.
     own = torch.erf(z.abs() / math.sqrt(2)).flatten().sort().values
     inside = torch.searchsorted(own, levels.to(own), right=True)
-    return levels, inside / len(own)
+    return levels, inside.to(levels) / len(own)
 
 
 def calibration_error(
@@ -131,7 +131,7 @@ def calibration_error(
 
 def sharpness(predictive: Predictive) -> float:
     """The mean total std, in the units of y: how much the model commits itself, right or wrong."""
-    return predictive.total_std.mean().item()
+    return known(predictive).total_std.mean().item()
 
 
 def moment_matched(members: Sequence[Predictive]) -> Predictive:
@@ -149,8 +149,10 @@ def moment_matched(members: Sequence[Predictive]) -> Predictive:
     means, aleatoric, epistemic = (
         torch.stack([getattr(one, part) for one in members]) for part in ("mean", "aleatoric_std", "epistemic_std")
     )
-    spread = means.var(0, correction=0) + epistemic.square().mean(0)
-    return Predictive(means.mean(0), aleatoric.square().mean(0).sqrt(), spread.sqrt())
+    mean = means.mean(0)
+    # hypot, not squares: the square of a tiny or a huge std is zero or infinite
+    noise, spread = (functools.reduce(torch.hypot, part) for part in (aleatoric, torch.cat([means - mean, epistemic])))
+    return Predictive(mean, noise / math.sqrt(len(members)), spread / math.sqrt(len(members)))
 
 
 def mixture_nll(members: Sequence[Predictive], y: Float[Tensor, "n k"], *, reduction: str = "mean") -> Tensor:
@@ -167,22 +169,14 @@ def mixture_nll(members: Sequence[Predictive], y: Float[Tensor, "n k"], *, reduc
 
 def _alike(members: Sequence[Predictive]) -> list[Predictive]:
     """The members as a list, if each is a Predictive of the same shape."""
-    members = [] if isinstance(members, Predictive) else list(members)
+    members = list(members) if isinstance(members, Iterable) else [type(members)]
     if not members or not all(isinstance(one, Predictive) for one in members):
-        raise ValueError("members: expected at least one Predictive, in a list")
+        got = ", ".join(sorted({_checks.kind(one) for one in members})) or "none"
+        raise ValueError(f"members: expected at least one Predictive, in a list, got {got}")
     for i, one in enumerate(members):
         _checks.same_shape(f"the mean of member {i}", one.mean, "that of member 0", members[0].mean)
         _checks.same_kind(f"member {i}", one.mean, "member 0", members[0].mean)
     return members
-
-
-def _standardised(name: str, predictive: Predictive, y: Tensor) -> tuple[Tensor, Tensor]:
-    """Residual over total std, and the std, if there is one."""
-    predictive._check(y)
-    std = predictive.total_std
-    if (std == 0).any():
-        raise ValueError(f"{name}: the total std is 0 at {int((std == 0).sum())} entries: the prediction is no density")
-    return (y - predictive.mean) / std, std
 
 
 def _mean(reduction: str) -> bool:

@@ -33,8 +33,7 @@ class MLP(nn.Module):
     ) -> None:
         super().__init__()
         _checks.cpu_generator(generator)
-        if not callable(activation) or isinstance(activation, type):
-            raise TypeError(f"activation: expected a function such as torch.tanh, got {activation!r}")
+        _checks.function("activation", activation, "torch.tanh")
         if not isinstance(widths, Sequence) or isinstance(widths, str):
             raise TypeError(f"widths: expected a sequence of whole numbers such as (10, 10), got {widths!r}")
         sizes = [_checks.count("inputs", inputs)]
@@ -45,8 +44,7 @@ class MLP(nn.Module):
 
     def features(self, x: Float[Tensor, "n d"]) -> Float[Tensor, "n width"]:
         """The activations of the last hidden layer at x, (n, width); x itself if there is no hidden layer."""
-        inputs = (self.hidden[0] if self.hidden else self.head).in_features
-        _checks.points("x", x, inputs, self.head.weight)
+        _checks.points("x", x, (self.hidden[0] if self.hidden else self.head).in_features, self.head.weight)
         for layer in self.hidden:
             x = self.activation(layer(x))
         return x
@@ -88,8 +86,8 @@ class LearntNoise(nn.Module):
     def __init__(self, mean_net: MLP, initial_std: float = 1.0) -> None:
         super().__init__()
         self.mean_net = _mlp("mean_net", mean_net)
-        start = _checks.positive_number("initial_std", initial_std)
-        self.log_std = nn.Parameter(torch.full_like(mean_net.head.bias[None, :], math.log(start)).detach())
+        start = math.log(_checks.positive_number("initial_std", initial_std))
+        self.log_std = nn.Parameter(torch.full_like(mean_net.head.bias[None, :], start).detach())
 
     def forward(self, x: Float[Tensor, "n d"]) -> tuple[Float[Tensor, "n k"], Float[Tensor, "n k"]]:
         """Mean and log std at x, both (n, k)."""
@@ -119,14 +117,20 @@ def predict(net: nn.Module, x: Float[Tensor, "n d"], *, std: _checks.Scalar | No
     """What the net says at x, as a `Predictive` without gradient; the epistemic std is zero.
 
     A net that returns (mean, log_std) brings its own noise; one that returns only a mean needs `std`, a scalar or
-    (n, k), in the units of y. Raises ValueError if the std is missing, or given twice.
+    (n, k), in the units of y. Raises ValueError if the std is missing, or given twice, TypeError for a net that
+    returns anything else, such as a flow, which has `log_prob` and `sample`.
     """
     _checks.eval_mode("net", net)
     with torch.no_grad():
         output = net(x)
-        if isinstance(output, tuple) and len(output) != 2:
-            raise TypeError(f"net: expected a mean or (mean, log_std), got a tuple of {len(output)}")
         brings_noise = isinstance(output, tuple)
+        parts = output if brings_noise else (output,)
+        got = [tuple(part.shape) if isinstance(part, Tensor) else type(part).__name__ for part in parts]
+        alike = len(got) == 1 + brings_noise and len(set(got)) == 1 and isinstance(parts[0], Tensor)
+        if not alike or got[0][:1] != x.shape[:1]:
+            raise TypeError(
+                f"net: expected a mean or (mean, log_std), both (n, k), got {got} from {type(net).__name__}"
+            )
         if brings_noise == (std is not None):
             need = "brings its own noise: leave std out" if brings_noise else "returns only a mean: give std=..."
             raise ValueError(f"std: this net {need}")
@@ -136,8 +140,10 @@ def predict(net: nn.Module, x: Float[Tensor, "n d"], *, std: _checks.Scalar | No
 
 def _mlp(name: str, net: object) -> nn.Module:
     if not hasattr(net, "head"):
-        cure = "; put Standardise outermost: Sequential(Standardise(x), MeanNoiseNet(mlp))"
-        raise TypeError(f"{name}: expected a net with a head, such as MLP, got {type(net).__name__}{cure}")
+        raise TypeError(
+            f"{name}: expected a net with a head, such as MLP, got {type(net).__name__}; put Standardise outermost: "
+            "Sequential(Standardise(x), MeanNoiseNet(mlp))"
+        )
     return net
 
 

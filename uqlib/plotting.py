@@ -1,22 +1,23 @@
 """Artists for data, truth, means, bands, stds and losses. They take tensors and an axes, and compute nothing.
 
+What is not finite is an error, named: matplotlib would leave it out without a word.
+
 Black is the world, colour is the model. Colours come from the style in force: the text colour is the ink, and the
 colour cycle holds mean and total (C0), aleatoric (C1), epistemic (C2), so one draw function serves light and dark.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import matplotlib as mpl
 from jaxtyping import Float
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.text import Annotation
-from torch import Tensor
+from torch import Tensor, tensor
 
-from uqlib._columns import flat as _flat
-from uqlib._columns import in_order as _sorted
-from uqlib._columns import line as _line
-from uqlib.predictive import Predictive
+from uqlib import _checks
+from uqlib._columns import flat, in_order, line
+from uqlib._overlays import named
+from uqlib.predictive import Predictive, known
 
 COLOURS = {"total": "C0", "aleatoric": "C1", "epistemic": "C2"}
 _Range = tuple[float | int, float | int]
@@ -30,24 +31,25 @@ def ink() -> str:
 
 def data(ax: Axes, x: Float[Tensor, "n 1"], y: Float[Tensor, "n 1"], *, label: str = "data", size: float = 2.8) -> None:
     """Draw the points (x, y), each (n, 1), as ink dots; the axis limits are taken from them and not from lines."""
-    points = _flat("x", x), _flat("y", y)
-    _name("data", ax.plot(*points, "o", ms=size, mew=0, alpha=0.7, color=ink(), label=label, zorder=2))
+    points = flat("x", x), flat("y", y)
+    named("data", ax.plot(*points, "o", ms=size, mew=0, alpha=0.7, color=ink(), label=label, zorder=2))
 
 
 def misses(ax: Axes, x: Float[Tensor, "n 1"], y: Float[Tensor, "n 1"], *, label: str) -> None:
     """Ring the points (x, y), each (n, 1), that a prediction missed."""
-    points = _flat("x", x), _flat("y", y)
-    _name("misses", ax.plot(*points, "o", ms=6.5, mfc="none", mec=COLOURS["aleatoric"], mew=1.3, label=label, zorder=5))
+    points = flat("x", x), flat("y", y)
+    named("misses", ax.plot(*points, "o", ms=6.5, mfc="none", mec=COLOURS["aleatoric"], mew=1.3, label=label, zorder=5))
 
 
 def truth(ax: Axes, x: Float[Tensor, "n 1"], values: Float[Tensor, "n 1"], *, label: str = "truth") -> None:
     """Draw the true curve, `values` at x, each (n, 1), as a dashed ink line."""
-    _name("truth", ax.plot(*_sorted(x, values), "--", lw=1.2, color=ink(), label=label, zorder=4))
+    named("truth", ax.plot(*in_order(x, values), "--", lw=1.2, color=ink(), label=label, zorder=4))
 
 
 def mean(ax: Axes, x: Float[Tensor, "n 1"], predictive: Predictive, *, label: str = "mean") -> None:
     """Draw the predicted mean at x, (n, 1), as a line."""
-    _name("mean", ax.plot(*_sorted(x, predictive.mean), lw=1.8, color=COLOURS["total"], label=label, zorder=3))
+    x, values = in_order(x, known(predictive).mean)
+    named("mean", ax.plot(x, values, lw=1.8, color=COLOURS["total"], label=label, zorder=3))
 
 
 def band(ax: Axes, x: Float[Tensor, "n 1"], predictive: Predictive, *, part: str = "total", stds: float = 2.0) -> None:
@@ -55,30 +57,31 @@ def band(ax: Axes, x: Float[Tensor, "n 1"], predictive: Predictive, *, part: str
 
     `part` is total, aleatoric or epistemic. A single fitted net has epistemic std zero: its total is its noise.
     """
-    x, centre, spread = _sorted(x, predictive.mean, getattr(predictive, f"{_known(part)}_std"))
+    _checks.positive_number("stds", stds)
+    x, centre, spread = in_order(x, known(predictive).mean, getattr(predictive, f"{_known(part)}_std"))
     low, high, colour = centre - stds * spread, centre + stds * spread, COLOURS[part]
     name = "std" if part == "total" else f"{part} std"
     fill = ax.fill_between(x, low, high, color=colour, alpha=0.3, lw=0, label=f"mean ± {stds:g} {name}", zorder=1)
-    _name(part, [fill, *(line for edge in (low, high) for line in ax.plot(x, edge, lw=1.2, color=colour, zorder=1))])
+    named(part, [fill, *(line for edge in (low, high) for line in ax.plot(x, edge, lw=1.2, color=colour, zorder=1))])
 
 
 def std(
     ax: Axes, x: Float[Tensor, "n 1"], values: Float[Tensor, "n 1"], *, part: str = "total", label: str = ""
 ) -> None:
     """Draw a std at x, both (n, 1), from zero upward, its name (`label`, else the part) written at its right end."""
-    x, values = _sorted(x, values)
-    _name(part, ax.plot(x, values, _LINES[_known(part)], lw=1.7, color=COLOURS[part]))
-    _name(part, [end_label(ax, x[-1].item(), values[-1].item(), label or part, colour=COLOURS[part])])
+    x, values = in_order(x, values)
+    _checks.not_negative("values", values)
+    named(part, ax.plot(x, values, _LINES[_known(part)], lw=1.7, color=COLOURS[part]))
+    named(part, [end_label(ax, x[-1].item(), values[-1].item(), label or part, colour=COLOURS[part])])
 
 
 def std_panel(ax: Axes, x: Float[Tensor, "n 1"], predictive: Predictive, *, top: float) -> None:
     """Draw aleatoric, epistemic and total std at x, (n, 1), from 0 to `top`, their names at the right, kept apart."""
-    if not top > 0:
-        raise ValueError(f"top: expected a number above 0, got {top}")
+    _checks.positive_number("top", top)
     ends = []
     for part in ("aleatoric", "epistemic", "total"):
-        place, values = _sorted(x, getattr(predictive, f"{part}_std"))
-        _name(part, ax.plot(place, values, _LINES[part], lw=1.7, color=COLOURS[part]))
+        place, values = in_order(x, getattr(known(predictive), f"{part}_std"))
+        named(part, ax.plot(place, values, _LINES[part], lw=1.7, color=COLOURS[part]))
         ends.append((values[-1].item(), part))
     heights, gap = [], 0.075 * top
     for value, _ in sorted(ends):  # kept apart upwards, then pushed down from the top
@@ -86,16 +89,17 @@ def std_panel(ax: Axes, x: Float[Tensor, "n 1"], predictive: Predictive, *, top:
     for i in (2, 1, 0):
         heights[i] = min(heights[i], top - gap * (2 - i))
     for height, (_, part) in zip(heights, sorted(ends), strict=True):
-        _name(part, [end_label(ax, place[-1].item(), height, part, colour=COLOURS[part])])
+        named(part, [end_label(ax, place[-1].item(), height, part, colour=COLOURS[part])])
     ax.set(title="standard deviation", ylim=(0, top))
 
 
 def draws(ax: Axes, x: Float[Tensor, "n 1"], functions: Float[Tensor, "s n 1"], *, label: str = "draws") -> None:
     """Draw each of s functions at x as a thin line; together they have one entry in the legend."""
     if not isinstance(functions, Tensor) or functions.ndim != 3 or not functions.numel():
-        raise ValueError("functions: expected a tensor of shape (s, n, 1)")
+        raise ValueError(f"functions: expected a tensor of shape (s, n, 1), got {_checks.kind(functions)}")
     for one in functions:
-        _name("draws", lines := ax.plot(*_sorted(x, one), lw=0.8, alpha=0.6, color=COLOURS["epistemic"], zorder=1))
+        curve = in_order(x, one, name="functions")
+        named("draws", lines := ax.plot(*curve, lw=0.8, alpha=0.6, color=COLOURS["epistemic"], zorder=1))
     lines[0].set_label(label)
 
 
@@ -104,7 +108,11 @@ def heatmap(ax: Axes, matrix: Float[Tensor, "p p"], names: Sequence[str], *, lim
     import seaborn  # takes a second to import, and few notebooks need it
 
     if not isinstance(matrix, Tensor) or matrix.shape != (len(names), len(names)) or not limit > 0:
-        raise ValueError(f"matrix: expected shape ({len(names)}, {len(names)}), one row for each name, and limit > 0")
+        raise ValueError(
+            f"matrix: expected shape ({len(names)}, {len(names)}), one row for each name, and limit > 0, "
+            f"got {_checks.kind(matrix)} and limit {limit}"
+        )
+    _checks.finite("matrix", matrix)
     # In these maps zero has the colour of the page: white, or nearly black.
     colours = "vlag" if mpl.colors.to_rgb(ink())[0] < 0.5 else "icefire"
     scale = ax.inset_axes((1.05, 0.0, 0.06, 1.0))  # beside the squares, whatever room there is
@@ -121,7 +129,8 @@ def cloud(ax: Axes, points: Float[Tensor, "n 2"], *, xlim: _Range, ylim: _Range,
     import seaborn  # takes a second to import, and few notebooks need it
 
     if not isinstance(points, Tensor) or points.ndim != 2 or points.shape[1] != 2 or not len(points):
-        raise ValueError("points: expected a tensor of shape (n, 2)")
+        raise ValueError(f"points: expected a tensor of shape (n, 2), got {_checks.kind(points)}")
+    _checks.finite("points", points)
     fading = [mpl.colors.to_rgba(COLOURS["epistemic"], alpha) for alpha in (0.1, 1.0)]
     colours = mpl.colors.LinearSegmentedColormap.from_list("fading", fading)
     across, up = points.detach().cpu().T.numpy()
@@ -131,11 +140,12 @@ def cloud(ax: Axes, points: Float[Tensor, "n 2"], *, xlim: _Range, ylim: _Range,
 
 def end_label(ax: Axes, x: float, y: float, text: str, *, colour: str | None = None) -> Annotation:
     """Write the name of a line just right of its end at (x, y), and return it; the layout makes room for it."""
+    _checks.finite("x, y", tensor([x, y], device="cpu"))
     label = ax.annotate(
         text, (x, y), xytext=(5, 0), textcoords="offset points", va="center", fontsize=9, color=colour or ink()
     )
     if text.isalpha():  # the label of the truth comes and goes with it
-        _name(text, [label])
+        named(text, [label])
     return label
 
 
@@ -149,10 +159,11 @@ def loss(
 ) -> None:
     """Draw loss curves against the step: training, held-out and, dashed in ink, the floor on fresh data."""
     if floor is not None:
+        _checks.finite("floor", tensor(floor, device="cpu"))
         ax.axhline(floor, ls="--", lw=1.2, color=ink(), label="floor")
     if held_out is not None:
-        ax.plot(_line("held_out", held_out), lw=1.8, color=COLOURS["epistemic"], label=fresh_label)
-    ax.plot(_line("train", train), lw=1.5, color=COLOURS["total"], label="training", zorder=3)
+        ax.plot(line("held_out", held_out), lw=1.8, color=COLOURS["epistemic"], label=fresh_label)
+    ax.plot(line("train", train), lw=1.5, color=COLOURS["total"], label="training", zorder=3)
     ax.set(xlabel="step", ylabel="loss (nats a point)", xlim=(0, len(train)))
 
 
@@ -160,16 +171,16 @@ def strip(ax: Axes, groups: Mapping[str, Float[Tensor, " seeds"]], *, colour: st
     """Draw one dot a seed for each named group, side by side, and a bar at each group's mean."""
     import seaborn  # takes a second to import, and few notebooks need it
 
-    labels = [name for name, values in groups.items() for _ in range(len(values))]
-    values = [v for name, tensor in groups.items() for v in _line(name, tensor).tolist()]
-    seaborn.swarmplot(x=labels, y=values, ax=ax, color=colour, size=size, alpha=0.8, legend=False)
-    for place, tensor in enumerate(groups.values()):
-        ax.plot([place - 0.28, place + 0.28], [tensor.mean().item()] * 2, lw=2, color=ink(), zorder=5)
+    lines = {name: line(name, values).double().numpy() for name, values in groups.items()}
+    seaborn.swarmplot(lines, ax=ax, color=colour, size=size, alpha=0.8, legend=False)
+    for place, values in enumerate(lines.values()):
+        ax.plot([place - 0.28, place + 0.28], [values.mean()] * 2, lw=2, color=ink(), zorder=5)
     ax.set(xlabel="", xlim=(-0.6, len(groups) - 0.4))
 
 
 def no_data(ax: Axes, low: float, high: float, *, label: str = "no data") -> None:
     """Shade the range of x from low to high, where nothing was measured, and say so at its foot."""
+    _checks.finite("low, high", tensor([low, high], device="cpu"))
     ax.axvspan(low, high, color=ink(), alpha=0.07, lw=0, zorder=0)
     ax.text((low + high) / 2, 0.02, label, transform=ax.get_xaxis_transform(), ha="center", va="bottom", fontsize=8.5)
 
@@ -177,16 +188,8 @@ def no_data(ax: Axes, low: float, high: float, *, label: str = "no data") -> Non
 def legend(ax: Axes, **options: object) -> None:
     """Draw the legend of an axes, without frame, each label once; call it once a figure."""
     tight = {"handlelength": 1.4, "handletextpad": 0.5, "columnspacing": 0.9, "borderaxespad": 0.3}
-    handles, labels = ax.get_legend_handles_labels()
-    once = dict(zip(labels, handles, strict=True))
+    once = dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
     ax.legend(**{"loc": "upper left", "handles": [*once.values()], "labels": [*once]} | tight | options)
-
-
-def _name(group: str, artists: Iterable[Artist]) -> None:
-    """Give artists the name of what they show, unlike any other in the figure: by it `figures` builds overlays."""
-    for artist in artists:
-        ax = artist.axes
-        artist.set_gid(f"{group}-{ax.figure.axes.index(ax)}-{ax.get_children().index(artist)}")
 
 
 def _known(part: str) -> str:

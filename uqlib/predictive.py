@@ -84,11 +84,8 @@ class Predictive:
         In nats for y in its own units: other units shift it. Raises ValueError for another shape than the mean's,
         non-finite y, or a total std of exactly zero, whose density is no number.
         """
-        self._check(y)
-        std = self.total_std
-        if (std == 0).any():
-            raise ValueError(f"log_prob: the total std is 0 at {int((std == 0).sum())} entries: no density there")
-        return -0.5 * math.log(2 * math.pi) - std.log() - 0.5 * ((y - self.mean) / std) ** 2
+        z, std = self._standardised("log_prob", y)
+        return -0.5 * math.log(2 * math.pi) - std.log() - 0.5 * z**2
 
     def coverage(self, y: Float[Tensor, "n k"], level: float) -> float:
         """The share of the entries of y that lie inside `interval(level)`, edges included; between 0 and 1.
@@ -121,11 +118,32 @@ class Predictive:
         noise = torch.randn(self.mean.shape, generator=generator, dtype=self.mean.dtype, device="cpu")
         return self.mean + self.total_std * noise.to(self.mean.device)
 
+    def _standardised(self, name: str, y: Float[Tensor, "n k"]) -> tuple[Float[Tensor, "n k"], Float[Tensor, "n k"]]:
+        """Residual over total std, and the std, each (n, k); `name` says in an error who needs a density.
+
+        Raises as `log_prob`.
+        """
+        self._check(y)
+        std = self.total_std
+        if (std == 0).any():
+            raise ValueError(f"{name}: the total std is 0 at {int((std == 0).sum())} entries: no density there")
+        return (y - self.mean) / std, std
+
     def _check(self, y: Tensor) -> None:
         _checks.matrix("y", y)
         _checks.same_shape("y", y, "mean", self.mean)
         _checks.same_kind("y", y, "mean", self.mean)
         _checks.finite("y", y)
+
+
+def known(predictive: object) -> Predictive:
+    """The argument itself, if it is a `Predictive`."""
+    if not isinstance(predictive, Predictive):
+        raise TypeError(
+            f"predictive: expected a Predictive, got {type(predictive).__name__}; use Predictive(mean, std), or "
+            "models.predict(net, x)"
+        )
+    return predictive
 
 
 def _quantile(level: float) -> float:

@@ -75,6 +75,7 @@ def fit(
 
     Source: Kingma & Ba (2015), algorithm 1; Loshchilov & Hutter (2017), equation 5, without restarts.
     """
+    _checks.function("loss", loss, "lambda x, y: losses.squared_error(net(x), y)")
     tensors = _optimise.leaves(parameters)
     x, y = _optimise.pairs("data", data, tensors[0])
     steps, update = _optimise.adam(tensors, steps, lr, schedule, weight_decay)
@@ -91,8 +92,8 @@ def fit(
         train.append(_optimise.finite_loss(value, step, steps))
         update(step, _optimise.gradients(value, tensors))
     _optimise.check_weights(tensors, steps)
-    recorded = torch.tensor(fresh, dtype=torch.float64, device="cpu") if held_out is not None else None
-    return History(torch.tensor(train, dtype=torch.float64, device="cpu"), recorded)
+    of = {"dtype": torch.float64, "device": "cpu"}
+    return History(torch.tensor(train, **of), None if held_out is None else torch.tensor(fresh, **of))
 
 
 def fit_ensemble(
@@ -138,12 +139,12 @@ def fit_ensemble(
     Source: Lakshminarayanan, Pritzel & Blundell (2017), algorithm 1; Pearce et al. (2020), equation 9, anchors;
     Matthews et al. (2017), sample-then-optimize, anchors with noise in y.
     """
-    nets = list(models)
+    _checks.function("loss", loss, "lambda net, x, y: losses.squared_error(net(x), y)")
+    nets = list(models) if isinstance(models, Iterable) else [type(models)]
     named = _members.parameters(nets)
     stacked = {k: torch.stack([mine[k].detach() for mine in named]).requires_grad_() for k in named[0]}
-    first = next(iter(stacked.values()))
-    x, y = _optimise.pairs("data", data, first, members=len(nets))
     weights = list(stacked.values())
+    x, y = _optimise.pairs("data", data, weights[0], members=len(nets))
     steps, update = _optimise.adam(weights, steps, lr, schedule, weight_decay, anchored)
     batches = _optimise.batches(x.shape[1], batch_size, generator, members=len(nets))
     everyone = torch.arange(len(nets), device=x.device)[:, None]
@@ -151,12 +152,12 @@ def fit_ensemble(
     call = functools.partial(torch.func.functional_call, tie_weights=False)
     buffers = [dict(net.named_buffers()) for net in nets]
     constant = {f"net.{k}": torch.stack([mine[k] for mine in buffers]) for k in buffers[0]}
-    every = torch.vmap(lambda b, w, x, y: call(carrier, b | w, (x, y)), randomness="different")
-    each = functools.partial(every, constant)
+    each = torch.vmap(lambda b, w, x, y: call(carrier, b | w, (x, y)), randomness="different")
+    each = functools.partial(each, constant)
     carrier = _members.Carrier(nets[0], loss)
     stacked = {f"net.{k}": v for k, v in stacked.items()}
     if held_out is not None:
-        held_out = _optimise.pairs("held_out", held_out, first, members=len(nets))
+        held_out = _optimise.pairs("held_out", held_out, weights[0], members=len(nets))
     train = torch.empty((steps, len(nets)), dtype=torch.float64, device="cpu")
     fresh = torch.empty_like(train) if held_out is not None else None
     for step in _optimise.progress(steps):
@@ -182,7 +183,7 @@ def bootstrap(data: Data, members: int, generator: torch.Generator) -> Data:
     Drawn on the CPU from `generator`. Raises TypeError or ValueError for data that cannot be right.
     """
     _checks.cpu_generator(generator)
-    x, y = _optimise.pairs("data", data, data[0])
+    x, y = _optimise.pairs("data", data, None)
     rows = torch.randint(len(x), (_checks.count("members", members), len(x)), generator=generator, device="cpu").to(
         x.device
     )

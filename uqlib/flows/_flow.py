@@ -79,7 +79,22 @@ class NormalizingFlow(nn.Module):
         return x, total
 
     def log_prob(self, x: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
-        """The log density q at each point x, (n,), in nats for x in its own units: other units shift it."""
+        """The log density q at each point x, (n,), in nats for x in its own units: other units shift it.
+
+        Far out it may be -inf: no float holds so small a density. Raises ValueError for x that is not finite, and
+        where the flow overflows into NaN, as couplings with an unbounded activation (torch.relu) do far out.
+        """
+        _checks.finite("x", _checks.matrix("x", x))
+        log_density = self._log_density(x)
+        if lost := int(log_density.isnan().sum()):
+            raise ValueError(
+                f"log_prob: NaN at {lost} of {len(x)} points, where this flow overflows {x.dtype}; stay nearer to the "
+                "data, or use a bounded activation such as torch.tanh"
+            )
+        return log_density
+
+    def _log_density(self, x: Tensor) -> Tensor:
+        """As `log_prob`, values unchecked: so it runs under `torch.vmap`, and `training.fit` names the step."""
         z, log_det = self.inverse(x)
         of_base = self.base.log_prob(z)
         if of_base.shape != log_det.shape:
@@ -87,12 +102,17 @@ class NormalizingFlow(nn.Module):
         return of_base + log_det
 
     def sample(self, n: int, generator: torch.Generator) -> Float[Tensor, "n d"]:
-        """n draws from the flow, (n, d), without gradient; the noise is drawn on the CPU from `generator`."""
+        """n draws from the flow, (n, d), without gradient; the noise is drawn on the CPU from `generator`.
+
+        Raises ValueError where a draw overflows.
+        """
         for layer in self.layers:
             if isinstance(layer, ActNorm):
                 layer._ready("z", layer.shift)  # before the first draw: an error must not use up the generator
         with torch.no_grad():
-            return self.forward(self.base.sample(n, generator))[0]
+            draws = self.forward(self.base.sample(n, generator))[0]
+        _checks.finite("a draw", draws)
+        return draws
 
     def forward_kld(self, x: Float[Tensor, "n d"]) -> Float[Tensor, ""]:
         r"""The training loss that flow libraries call forward KL: a cross-entropy, in nats a point.
@@ -106,7 +126,7 @@ class NormalizingFlow(nn.Module):
 
         Source: Papamakarios et al. (2021), section 2.3.1.
         """
-        return -self.log_prob(x).mean()
+        return -self._log_density(x).mean()
 
 
 def _image(layer: nn.Module, way: str, values: Tensor) -> Mapped:

@@ -32,8 +32,9 @@ class DiagonalGaussian(nn.Module):
     def sample(self, n: int, generator: torch.Generator) -> Float[Tensor, "n d"]:
         """n draws, (n, d), made on the CPU from `generator`, then moved: every device sees the same numbers."""
         _checks.cpu_generator(generator)
-        size = _checks.count("n", n), self.mean.numel()
-        noise = torch.randn(size, generator=generator, dtype=self.mean.dtype, device="cpu")
+        noise = torch.randn(
+            (_checks.count("n", n), self.mean.numel()), generator=generator, dtype=self.mean.dtype, device="cpu"
+        )
         return self.mean + self.log_std.exp() * noise.to(self.mean.device)
 
 
@@ -44,7 +45,9 @@ class AffineCoupling(nn.Module):
         \log \lvert\det\rvert = \sum_j (1 - m_j)\, s_j
 
     `mask` is the tuple m of d truths: True for the coordinates that are kept. s and t are the 2d outputs of one
-    `models.MLP` with hidden `widths`; its head starts at zero, so the layer starts as the identity.
+    `models.MLP` with hidden `widths`; its head starts at zero, so the layer starts as the identity. With an unbounded
+    activation s grows with the distance from the data, and :math:`e^s` overflows far out: `forward` and `inverse` then
+    give infinity or NaN, `log_prob` and `sample` of the flow an error.
 
     Raises TypeError for a mask that holds no truths, ValueError for one that keeps all coordinates or none.
 
@@ -62,7 +65,7 @@ class AffineCoupling(nn.Module):
         super().__init__()
         truths = mask.tolist() if isinstance(mask, Tensor) else mask
         if not isinstance(truths, list | tuple) or not all(isinstance(m, bool) for m in truths):
-            raise TypeError(f"mask: expected truths such as (True, False), got {mask!r}")
+            raise TypeError(f"mask: expected truths such as (True, False), got {' '.join(repr(truths).split())}")
         mask = list(truths)
         if len(set(mask)) < 2:
             raise ValueError(f"mask: expected some True (kept) and some False, such as (True, False), got {mask}")

@@ -16,8 +16,7 @@ def evaluate(name: str, function: Function | None, x: object, label: str) -> Ten
     """A function of x as a checked matrix, without gradient; x itself if there is no function."""
     if function is None:
         return _checks.matrix(label, x)
-    if not callable(function):
-        raise TypeError(f"{name}: expected a function such as net.features, got {type(function).__name__}")
+    _checks.function(name, function, "net.features")
     _checks.eval_mode(name, getattr(function, "__self__", function))
     with torch.no_grad():
         return _checks.matrix(f"{name}(x)", function(x))
@@ -52,7 +51,8 @@ def pairs(data: Batches) -> Iterator[tuple[Tensor, Tensor]]:
     number = None
     for number, batch in enumerate([data] if is_pair(data) else data):
         if not is_pair(batch):
-            parts = batch if isinstance(batch, tuple | list) else [batch]
+            whole = data if number == 0 and isinstance(data, tuple | list) else [batch]  # (phi, array): no batches
+            parts = batch if isinstance(batch, tuple | list) else whole
             got = ", ".join(type(part).__name__ for part in parts)
             raise TypeError(f"data: expected batch {number} to be a pair of tensors (phi, y), got {got}")
         yield batch
@@ -77,9 +77,9 @@ def with_bias(phi: Tensor, bias: bool) -> Tensor:
 def split_noise(noise_std: object) -> tuple[_checks.Scalar, Tensor | Function | None]:
     """What is common to all points, and what each point has of its own."""
     if isinstance(noise_std, Tensor) and noise_std.ndim == 1:
-        got = tuple(noise_std.shape)
         raise ValueError(
-            f"noise_std: expected (1, k), a std of each output, or (n, 1) or (n, k), of each point; got {got}"
+            "noise_std: expected (1, k), a std of each output, or (n, 1) or (n, k), of each point; "
+            f"got {tuple(noise_std.shape)}"
         )
     if callable(noise_std) or (isinstance(noise_std, Tensor) and noise_std.ndim > 0 and len(noise_std) != 1):
         return 1.0, noise_std
@@ -118,6 +118,7 @@ def prior_precisions(prior_precision: Precision, weights: int, bias: bool) -> li
             "prior_precision: expected one number, or two if there is a bias (for the weights, for the bias), "
             f"got {len(prior_precision)}{'' if bias else ' without a bias'}"
         )
-    pair = prior_precision if two else [prior_precision] * 2
-    of_weights, of_bias = (moderate("prior_precision", value) for value in pair)
+    of_weights, of_bias = (
+        moderate("prior_precision", value) for value in (prior_precision if two else [prior_precision] * 2)
+    )
     return [of_weights] * (weights - bias) + [of_bias] * bias

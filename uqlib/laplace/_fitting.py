@@ -46,9 +46,14 @@ def fit(
     """
     common, per_point = _arguments.split_noise(noise_std)
     sums = statistics(data, features=features, noise_std=per_point, bias=bias)
-    noise_at = None if isinstance(per_point, Tensor) else per_point
-    options = {"prior_precision": prior_precision, "weights": weights, "features": features, "noise_at": noise_at}
-    return posterior(sums, noise_std=common, **options)
+    return posterior(
+        sums,
+        noise_std=common,
+        prior_precision=prior_precision,
+        weights=weights,
+        features=features,
+        noise_at=None if isinstance(per_point, Tensor) else per_point,
+    )
 
 
 def posterior(
@@ -80,15 +85,13 @@ def posterior(
     variances = (sigma[0, :1] if one else sigma[0]) ** 2
     factor = cholesky(sums.gram / variances[:, None, None] + torch.diag(tau))
     if weights is None:
-        right = (sums.cross / sigma**2).T[..., None]
-        mean = torch.cholesky_solve(right, factor.expand(k, -1, -1))[..., 0].T
+        mean = torch.cholesky_solve((sums.cross / sigma**2).T[..., None], factor.expand(k, -1, -1))[..., 0].T
     else:
         _checks.matrix("weights", weights)
         if weights.shape != (p, k):
-            rows = f"{p - 1} features and the bias" if sums.bias else f"{p} features"
             raise ValueError(
-                f"weights: expected shape {(p, k)}, a row for each of {rows}, a column for each column of y, "
-                f"got {tuple(weights.shape)}"
+                f"weights: expected shape {(p, k)}, a row for each of {p - sums.bias} features"
+                f"{' and the bias' if sums.bias else ''}, a column for each column of y, got {tuple(weights.shape)}"
             )
         _checks.finite("weights", weights)
         mean = weights.detach().to(sums.cross, copy=True)

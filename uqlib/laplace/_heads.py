@@ -75,8 +75,7 @@ def fit_head(
     refused.
     """
     features, weights = _split(net)
-    bias = net.head.bias is not None
-    options = {"features": features, "weights": weights, "bias": bias}
+    options = {"features": features, "weights": weights, "bias": net.head.bias is not None}
     return fit(data, noise_std=noise_std, prior_precision=prior_precision, **options)
 
 
@@ -114,9 +113,9 @@ def fit_mean_noise(net: nn.Module, data: Batches, *, prior_precision: Precision 
         of_mean.add(phi, y, std)
         of_log_std.add(phi, y, None)
     common = {"prior_precision": prior_precision, "features": features}
-    mean_head = posterior(of_mean.result(), weights=mean, noise_at=noise, **common)
     return MeanNoisePosterior(
-        mean_head, posterior(of_log_std.result(), noise_std=math.sqrt(0.5), weights=log_std, **common)
+        posterior(of_mean.result(), weights=mean, noise_at=noise, **common),
+        posterior(of_log_std.result(), noise_std=math.sqrt(0.5), weights=log_std, **common),
     )
 
 

@@ -156,8 +156,7 @@ class Posterior:
 
     def sample_functions(self, x: Tensor, count: int, generator: torch.Generator) -> Float[Tensor, "{count} n k"]:
         """Draws of the function at x without noise, one draw of the weights each: as smooth as the features."""
-        phi = self._phi(x)
-        return phi @ self.sample_weights(count, generator)
+        return self._phi(x) @ self.sample_weights(count, generator)
 
     def _phi(self, x: Tensor) -> Tensor:
         phi = _arguments.evaluate("features", self.features, x, "x").detach()

@@ -57,8 +57,15 @@ class Statistics:
 
     def _packed(self) -> Tensor:
         """All sums as one vector; the number of points is exact up to 2**53."""
-        points = self.square.new_tensor([self.points])
-        return torch.cat([self.gram.flatten(), self.cross.flatten(), self.square, self.log_std, points])
+        return torch.cat(
+            [
+                self.gram.flatten(),
+                self.cross.flatten(),
+                self.square,
+                self.log_std,
+                self.square.new_tensor([self.points]),
+            ]
+        )
 
     def _unpacked(self, vector: Tensor) -> "Statistics":
         old = (self.gram, self.cross, self.square, self.log_std)
@@ -138,8 +145,7 @@ class Sums:
     def _flush(self) -> None:
         rows = self.rows[: self.filled]
         for j in range(self.grams):
-            scaled = rows if self.std is None else rows / self.std[: self.filled, j : j + 1]
-            self.total[j] += _gram(scaled)
+            self.total[j] += _gram(rows if self.std is None else rows / self.std[: self.filled, j : j + 1])
         if self.std is not None:
             self.log_std += self.std[: self.filled].log().sum(0)
         if not torch.isfinite(self.total).all():
