@@ -1,6 +1,7 @@
 """Edges that a wrong bound, sign or index would move, each against a value that is worked out here another way."""
 
 import math
+import re
 import sys
 
 import numpy as np
@@ -347,10 +348,27 @@ def test_stds_and_precisions_have_bounds():
                          (torch.full((1, 3), 0.5), r"shape \(1, 2\)"),
                          (torch.full((7, 1), 0.5), r"\(8, 1\)")):  # fmt: skip
         refused(lambda w=wrong: laplace.fit((phi, y), noise_std=w), words)
+    refused(
+        lambda: laplace.fit((phi, y), noise_std=torch.ones(1, 2).long()), "noise_std: expected a floating", TypeError
+    )
+    for value in (2e-100, 9e99):
+        assert laplace.fit((phi, y), noise_std=1.0, prior_precision=value).prior_precision[0] == value
     at = torch.full((8, 1), 0.5)
     at[3] = 0.0
     refused(lambda: laplace.fit((phi, y), noise_std=at), "above 0, got 0")
     refused(lambda: laplace.fit((phi, y), noise_std=torch.full((8,), 0.5)), r"got \(8,\)")
+
+
+@pytest.mark.bad_input
+def test_a_batch_that_is_no_pair_is_told_from_a_pair_that_is_none():
+    phi, y = regression()
+    for data, words in (([(phi, y), phi], "batch 1 to be a pair of tensors .phi, y., got Tensor"),
+                        ((part for part in (phi, y)), "batch 0 to be a pair of tensors .phi, y., got Tensor"),
+                        ((phi, y.numpy()), "batch 0 to be a pair of tensors .phi, y., got Tensor, ndarray"),
+                        ([(phi, y), (phi, 3.0)], "batch 1 .* got Tensor, float")):  # fmt: skip
+        with pytest.raises(TypeError) as refusal:
+            laplace.statistics(data)
+        assert re.search(words + "$", str(refusal.value))
 
 
 @pytest.mark.bad_input
