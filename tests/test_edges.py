@@ -1,6 +1,7 @@
 """Edges that a wrong bound, sign or index would move, each against a value that is worked out here another way."""
 
 import math
+import re
 import sys
 
 import numpy as np
@@ -347,10 +348,27 @@ def test_stds_and_precisions_have_bounds():
                          (torch.full((1, 3), 0.5), r"shape \(1, 2\)"),
                          (torch.full((7, 1), 0.5), r"\(8, 1\)")):  # fmt: skip
         refused(lambda w=wrong: laplace.fit((phi, y), noise_std=w), words)
+    refused(
+        lambda: laplace.fit((phi, y), noise_std=torch.ones(1, 2).long()), "noise_std: expected a floating", TypeError
+    )
+    for value in (2e-100, 9e99):
+        assert laplace.fit((phi, y), noise_std=1.0, prior_precision=value).prior_precision[0] == value
     at = torch.full((8, 1), 0.5)
     at[3] = 0.0
     refused(lambda: laplace.fit((phi, y), noise_std=at), "above 0, got 0")
     refused(lambda: laplace.fit((phi, y), noise_std=torch.full((8,), 0.5)), r"got \(8,\)")
+
+
+@pytest.mark.bad_input
+def test_a_batch_that_is_no_pair_is_told_from_a_pair_that_is_none():
+    phi, y = regression()
+    for data, words in (([(phi, y), phi], "batch 1 to be a pair of tensors .phi, y., got Tensor"),
+                        ((part for part in (phi, y)), "batch 0 to be a pair of tensors .phi, y., got Tensor"),
+                        ((phi, y.numpy()), "batch 0 to be a pair of tensors .phi, y., got Tensor, ndarray"),
+                        ([(phi, y), (phi, 3.0)], "batch 1 .* got Tensor, float")):  # fmt: skip
+        with pytest.raises(TypeError) as refusal:
+            laplace.statistics(data)
+        assert re.search(words + "$", str(refusal.value))
 
 
 @pytest.mark.bad_input
@@ -455,18 +473,19 @@ CASES = {
     "points": {"bias": True, "noise": np.linspace(0.3, 1.2, 8)[:, None]},
     "entries": {"bias": False, "noise": np.linspace(0.3, 1.2, 16).reshape(8, 2)},
     "singular": {"bias": False, "double": True},
+    "small": {"bias": False, "size": 1e-3},
     "given": {"bias": True, "given": True, "noise": [[0.2, 0.9]]},
 }
 
 
 def built(case):
-    phi, y = regression(seed=3)
+    phi, y = (part * CASES[case].get("size", 1.0) for part in regression(seed=3))
     options = CASES[case]
     phi = torch.cat([phi, phi], 1) if options.get("double") else phi
     noise = torch.tensor(options["noise"]) if "noise" in options else 0.4
     tau = (0.7, 0.2) if options["bias"] else 0.7
     full = with_ones(phi) if options["bias"] else phi
-    weights = 0.5 * torch.randn(full.shape[1], 2, generator=runtime.seed(5)) if options.get("given") else None
+    weights = 5 * torch.randn(full.shape[1], 2, generator=runtime.seed(5)) if options.get("given") else None
     posterior = laplace.fit((phi, y), noise_std=noise, prior_precision=tau, bias=options["bias"], weights=weights)
     sigma = noise.expand(8, 2) if isinstance(noise, torch.Tensor) else torch.full((8, 2), noise)
     taus = [0.7] * phi.shape[1] + [0.2] * options["bias"]
@@ -539,7 +558,7 @@ def test_directions_share_out_what_is_explained(double):
     if double:
         largest = float(np.max(s)) ** 2
         bound = sum(6 * EPS * largest / v**2 * (u[:, i] @ np.asarray(y)) ** 2 for i, v in enumerate(s) if v > 1e-6)
-        assert lost.tolist() == pytest.approx(list(bound), rel=1e-6)
+        assert (lost / torch.tensor(bound)).tolist() == pytest.approx([1, 1], rel=1e-6)
         assert (eigenvalues[0] == 0).sum() == 3
     else:
         assert lost.tolist() == [0.0, 0.0]
@@ -567,6 +586,24 @@ def test_slope_curvature_and_newton_on_a_hill():
         assert _evidence._newton(two, [True, True], torch.tensor([start, 0.3])).tolist() == pytest.approx(
             [math.copysign(1, start), 0.0], abs=1e-6
         )
+    for start in ([1.0, 5.0], [5.0, -2.0], [-4.0, 1.0], [-2.0, -6.0]):
+        assert _evidence._newton(hill, [True, True], torch.tensor(start)).tolist() == pytest.approx(
+            [1.0, -2.0], abs=1e-9
+        )
+    # a full step overshoots here: it is halved until the value does not fall
+    narrow = lambda a, b: -torch.log(torch.cosh(5 * a)) - b**2  # noqa: E731
+    assert _evidence._newton(narrow, [True, True], torch.tensor([0.4, 0.0])).tolist() == pytest.approx([0, 0], abs=1e-6)
+    seen = []
+
+    def wide(a, b):
+        seen.append(a.item())
+        return -torch.sqrt(1 + (a - 30) ** 2) - b**2
+
+    _evidence._newton(wide, [True, True], torch.zeros(2))
+    highest = 0.0
+    for place in seen:  # no step is longer than 1
+        assert place <= highest + 1 + 1e-9
+        highest = max(highest, place)
     far = _evidence._newton(lambda a, b: -torch.log(torch.cosh(a - 9)) - b**2, [True, True], torch.zeros(2))
     assert far.tolist() == pytest.approx([9.0, 0.0], abs=1e-6)
 
@@ -577,6 +614,7 @@ def test_the_grid_finds_every_peak_that_may_be_the_highest(free):
     value, rms, largest = _evidence._along_eigenvectors(posterior)
     peaks = _evidence._peaks_of_grid(value, free, rms, largest)
     heights = [value(*peak).item() for peak in peaks]
+    assert len({tuple(peak.tolist()) for peak in peaks}) == len(peaks)
     assert heights == sorted(heights, reverse=True) and 1 <= len(peaks) <= 4
     best = max(
         value(torch.tensor(t if free[0] else 0.0), torch.tensor(s if free[1] else 0.0)).item()
@@ -605,6 +643,10 @@ def test_the_peak_of_the_grid_is_within_its_spacing_of_a_hill():
             return torch.exp(-((t - limit[0]) ** 2 + (s - limit[1]) ** 2) / 0.02)
 
         refused(lambda one=one: _evidence._peaks_of_grid(one, [True, True], rms, largest), words)
+    refused(lambda: _evidence._peaks_of_grid(lambda t, s: t, [True, False], rms, largest), "as prior_precision grows")
+    refused(lambda: _evidence._peaks_of_grid(lambda t, s: -s, [False, True], rms, largest), "as noise_std falls to 0")
+    edge = _evidence._peaks_of_grid(lambda t, s: s - 1e-3 * (t + 2 * s) ** 2, [True, True], rms, largest)
+    assert edge[0][1].item() == rms + 1.75  # sigma up to two above the RMS, that one excluded
     for limit in ((largest - 2 * rms + 28.0, rms), (largest - 2 * (rms - 14.25), rms - 14.25)):
 
         def one(t, s, limit=limit):
@@ -625,6 +667,60 @@ def test_polishing_keeps_the_digits_that_eigenvalues_lose(scale):
         gamma = 2 * 3 - tau * 2 * tuned.cov[0].trace()
         assert (tau * w.square().sum() / gamma).item() == pytest.approx(1, abs=2e-10)
         assert ((y - phi @ w).square().sum() / sigma**2 / (60 - gamma)).item() == pytest.approx(1, abs=2e-10)
+
+
+def test_polishing_takes_newtons_steps_and_no_long_ones():
+    """A made-up curvature sets the first step, since the slope is known: by refits on either side."""
+    posterior, *_ = built("plain")
+
+    def evidence(t, s):
+        return _evidence._moved(posterior, torch.tensor([t, s])).log_evidence
+
+    h = 1e-4
+    slope = (evidence(h, 0) - evidence(-h, 0)) / (2 * h), (evidence(0, h) - evidence(0, -h)) / (2 * h)
+    start = torch.zeros(2)
+    for step in ((1.5, 0.1), (0.1, 1.5), (-1.5, -0.1), (-0.1, -1.5), (1.5, -0.1), (-1.5, -1.5)):
+        a, b = (g / s for g, s in zip(slope, step, strict=True))
+        kept = _evidence._polished(posterior, lambda t, s, a=a, b=b: -0.5 * (a * t**2 + b * s**2), [True, True], start)
+        assert torch.equal(kept.mean, posterior.mean) and start.tolist() == [0.0, 0.0]
+    value = _evidence._along_eigenvectors(posterior)[0]
+    best = laplace.maximise_evidence(posterior)
+    top = [(best.prior_precision[0] / posterior.prior_precision[0]).log().item(),
+           (best.noise_std[0, 0] / posterior.noise_std[0, 0]).log().item()]  # fmt: skip
+    for off in ((0.1, 0.05), (-0.1, -0.05), (0.1, -0.05)):
+        begin = torch.tensor([top[0] + off[0], top[1] + off[1]])
+        kept, found = begin.clone(), _evidence._polished(posterior, value, [True, True], begin)
+        assert torch.equal(begin, kept)
+        assert found.noise_std[0, 0].item() == pytest.approx(best.noise_std[0, 0].item(), rel=1e-10)
+        assert found.prior_precision[0].item() == pytest.approx(best.prior_precision[0].item(), rel=1e-10)
+    only = laplace.maximise_evidence(posterior, prior_precision=False).noise_std[0, 0].item()
+    stiff = lambda t, s: value(torch.zeros(()), s) - 0.5e16 * t**2  # noqa: E731
+    begin = torch.tensor([0.0, math.log(only / posterior.noise_std[0, 0].item()) + 0.2])
+    found = _evidence._polished(posterior, stiff, [True, True], begin).noise_std[0, 0].item()
+    assert found == pytest.approx(only, rel=1e-9)
+
+
+@pytest.mark.bad_input
+def test_a_maximum_lower_than_the_start_is_refused(monkeypatch):
+    phi, y = regression()
+    posterior = laplace.fit((phi, y), noise_std=0.4)
+    monkeypatch.setattr(_evidence, "_polished", lambda *given: given[0])
+    assert laplace.maximise_evidence(posterior) is posterior
+    worse = laplace.fit((phi, y), noise_std=0.39)
+    assert 0 < posterior.log_evidence - worse.log_evidence < 1
+    monkeypatch.setattr(_evidence, "_polished", lambda *given: worse)
+    refused(lambda: laplace.maximise_evidence(posterior), "the maximum was lost to rounding")
+
+
+def test_zeros_in_one_output_or_in_all_features_leave_a_maximum():
+    """With features of zero the noise std is the RMS of y, whatever the prior."""
+    phi, y = regression()
+    tuned = laplace.maximise_evidence(laplace.fit((0 * phi, y), noise_std=0.4, bias=False), prior_precision=False)
+    assert tuned.noise_std[0, 0].item() == pytest.approx(y.square().mean().sqrt().item(), rel=1e-9)
+    half = torch.cat([y[:, :1], torch.zeros(8, 1)], 1)
+    tuned = laplace.maximise_evidence(laplace.fit((phi, half), noise_std=0.4, bias=False))
+    gamma = tuned.effective_parameters
+    assert (tuned.prior_precision[0] * tuned.mean.square().sum()).item() == pytest.approx(gamma, rel=1e-8)
 
 
 def test_rounding_in_the_evidence_is_refused_where_its_size_says_so():
@@ -682,7 +778,6 @@ def test_all_reduce_adds_what_the_group_holds(monkeypatch):
 
     part = laplace.statistics(regression())
     refused(lambda: laplace.all_reduce(part), "no process group", RuntimeError)
-    refused(lambda: laplace.all_reduce(3), "part: expected laplace.Statistics, got int", TypeError)
     asked, kind = [], ["4 columns with bias, 2 outputs, one noise std for all points"]
 
     def gather(kinds, mine, group=None):
@@ -717,6 +812,7 @@ def test_sums_of_different_kinds_are_named():
     entries = laplace.statistics((phi, y), noise_std=torch.ones(8, 2))
     points = laplace.statistics((phi, y[:, :1]), noise_std=torch.ones(8, 1))
     refused(lambda: entries + points, "each entry, on cpu and over .* each point, on cpu")
+    refused(lambda: laplace.all_reduce(3), "part: expected laplace.Statistics, got int", TypeError)
     refused(lambda: sum([some], start=1), "expected Statistics to add", TypeError)
     refused(lambda: sum([some], start=0.0), "expected Statistics to add", TypeError)
     refused(lambda: 1 + some, "expected Statistics to add", TypeError)

@@ -98,8 +98,8 @@ def _along_eigenvectors(posterior: Posterior) -> tuple[Callable[[Tensor, Tensor]
     keeps them from explaining.
     """
     sums, k = posterior.statistics, posterior.mean.shape[1]
-    noise, prior = (part.detach().cpu().clone() for part in (posterior.noise_std[0], posterior.prior_precision))
-    gram, cross, square = (part.detach().cpu().clone() for part in (sums.gram, sums.cross, sums.square))
+    noise, prior = (part.detach().cpu() for part in (posterior.noise_std[0], posterior.prior_precision))
+    gram, cross, square = (part.detach().cpu() for part in (sums.gram, sums.cross, sums.square))
     eigenvalues, explained, lost = _directions(gram, cross, prior.sqrt())
     rest = square - explained.sum(-1)
     rest = (torch.where(rest > lost + 10 * _EPS * square, rest, 0.0) / noise**2).sum()
