@@ -290,6 +290,7 @@ CONTRAST = """() => {
 def test_page_in_the_browser(visit, screenshots, name, size, theme):
     page = visit(name, size, theme)
     assert page.evaluate("document.documentElement.dataset.theme") == theme
+    page.wait_for_function("!window.MathJax || MathJax.startup?.promise")  # a busy machine loads it late
     page.evaluate("window.MathJax ? MathJax.startup.promise.then(() => 0) : 0")
     scrolled(page)
     shot = screenshots / f"{name.replace('/', '-').removesuffix('.html')}-{size}-{theme}.png"

@@ -14,8 +14,8 @@ from matplotlib.axes import Axes
 from matplotlib.text import Annotation
 from torch import Tensor, tensor
 
-from uqlib import _checks
-from uqlib._columns import flat, in_order, line
+from uqlib import _checks, _columns
+from uqlib._columns import flat, in_order
 from uqlib._overlays import named
 from uqlib.predictive import Predictive, known
 
@@ -162,8 +162,8 @@ def loss(
         _checks.finite("floor", tensor(floor, device="cpu"))
         ax.axhline(floor, ls="--", lw=1.2, color=ink(), label="floor")
     if held_out is not None:
-        ax.plot(line("held_out", held_out), lw=1.8, color=COLOURS["epistemic"], label=fresh_label)
-    ax.plot(line("train", train), lw=1.5, color=COLOURS["total"], label="training", zorder=3)
+        ax.plot(_columns.line("held_out", held_out), lw=1.8, color=COLOURS["epistemic"], label=fresh_label)
+    ax.plot(_columns.line("train", train), lw=1.5, color=COLOURS["total"], label="training", zorder=3)
     ax.set(xlabel="step", ylabel="loss (nats a point)", xlim=(0, len(train)))
 
 
@@ -171,7 +171,7 @@ def strip(ax: Axes, groups: Mapping[str, Float[Tensor, " seeds"]], *, colour: st
     """Draw one dot a seed for each named group, side by side, and a bar at each group's mean."""
     import seaborn  # takes a second to import, and few notebooks need it
 
-    lines = {name: line(name, values).double().numpy() for name, values in groups.items()}
+    lines = {name: _columns.line(name, values).double().numpy() for name, values in groups.items()}
     seaborn.swarmplot(lines, ax=ax, color=colour, size=size, alpha=0.8, legend=False)
     for place, values in enumerate(lines.values()):
         ax.plot([place - 0.28, place + 0.28], [values.mean()] * 2, lw=2, color=ink(), zorder=5)
