@@ -34,7 +34,7 @@ class Exercise:
     right: Callable[..., object] | None = None
     wrong: tuple[Why, ...] = ()
     faults: tuple[Why, ...] = ()
-    numbers: Mapping[str, tuple[float, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    numbers: Mapping[str, tuple[float | int, ...]] = field(default_factory=lambda: MappingProxyType({}))
     at: Callable[..., list[tuple[object, ...]]] | None = None
     tolerance: float = 0.01
     praise: str = ""
@@ -48,7 +48,7 @@ class Verdict:
     line: str
 
 
-def drawn(exercise: Exercise, key: str, student: str) -> dict[str, float]:
+def drawn(exercise: Exercise, key: str, student: str) -> dict[str, float | int]:
     """The numbers of the text, or, for a named student, others for which right and wrong answers stay apart."""
     text = {name: choices[0] for name, choices in exercise.numbers.items()}
     if not student or exercise.right is None:
