@@ -63,6 +63,19 @@ def test_the_table_shows_the_figure_that_the_slides_show():
         assert dark == light and dark.startswith(number) and records[dark]["alt"] == alt
 
 
+def test_the_minutes_are_those_that_the_notebooks_and_the_plan_give():
+    words = {"twenty": 20, "twenty-five": 25, "thirty": 30, "forty": 40}
+    plan = dict(
+        re.findall(r"(?m)^\| \d \| (\d\d) \| (\d+) \| 10 \|", (ROOT / "docs/lecture-plan.md").read_text("utf-8"))
+    )
+    shown = dict(re.findall(r"(?m)^\| (\d\d) \|[^|]*\|[^|]*\| (\d+) \|", README))
+    assert shown == plan and len(shown) == 16
+    for path in sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")):
+        cells = {cell["id"]: "".join(cell["source"]) for cell in json.loads(path.read_text("utf-8"))["cells"]}
+        (said,) = re.findall(r"([A-Z][a-z-]+) minutes", cells["goals"])
+        assert words[said.lower()] == int(shown[path.name[:2]]), path.name
+
+
 def test_the_symptoms_are_those_of_notebook_13():
     (notebook,) = (ROOT / "notebooks").glob("13_*.ipynb")
     cells = {cell["id"]: "".join(cell["source"]) for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]}
