@@ -624,17 +624,15 @@ def test_slope_curvature_and_newton_on_a_hill():
     # a full step overshoots here: it is halved until the value does not fall
     narrow = lambda a, b: -torch.log(torch.cosh(5 * a)) - b**2  # noqa: E731
     assert _evidence._newton(narrow, [True, True], torch.tensor([0.4, 0.0])).tolist() == pytest.approx([0, 0], abs=1e-6)
-    seen = []
-
-    def wide(a, b):
-        seen.append(a.item())
-        return -torch.sqrt(1 + (a - 30) ** 2) - b**2
-
-    _evidence._newton(wide, [True, True], torch.zeros(2))
-    highest = 0.0
-    for place in seen:  # no step is longer than 1
-        assert place <= highest + 1 + 1e-9
-        highest = max(highest, place)
+    for wide in (lambda a: -torch.sqrt(1 + (a - 30) ** 2), lambda a: -((a - 1.5) ** 2)):
+        seen = []
+        _evidence._newton(
+            lambda a, b, wide=wide, seen=seen: seen.append(a.item()) or wide(a) - b**2, [True, True], torch.zeros(2)
+        )
+        highest = 0.0
+        for place in seen:  # no step is longer than 1
+            assert place <= highest + 1 + 1e-9
+            highest = max(highest, place)
     far = _evidence._newton(lambda a, b: -torch.log(torch.cosh(a - 9)) - b**2, [True, True], torch.zeros(2))
     assert far.tolist() == pytest.approx([9.0, 0.0], abs=1e-6)
 
