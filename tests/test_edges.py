@@ -629,8 +629,9 @@ def test_slope_curvature_and_newton_on_a_hill():
         _evidence._newton(
             lambda a, b, wide=wide, seen=seen: seen.append(a.item()) or wide(a) - b**2, [True, True], torch.zeros(2)
         )
+        assert next(place for place in seen if place != 0) == pytest.approx(1.0)  # no step is longer, and none shorter
         highest = 0.0
-        for place in seen:  # no step is longer than 1
+        for place in seen:
             assert place <= highest + 1 + 1e-9
             highest = max(highest, place)
     far = _evidence._newton(lambda a, b: -torch.log(torch.cosh(a - 9)) - b**2, [True, True], torch.zeros(2))
