@@ -402,6 +402,16 @@ def test_what_a_mean_noise_posterior_refuses():
     assert torch.allclose(noise_at(X), before)  # the noise is that of the time of the fit
 
 
+def test_the_prior_is_standard_normal_unless_told():
+    phi, y = regression()
+    two = net(outputs=2)
+    both = laplace.fit_mean_noise(two, (X, X))
+    for posterior in (laplace.posterior(laplace.statistics((phi, y))), laplace.fit((phi, y), noise_std=0.5),
+                      laplace.fit_head(two, (X, X.expand(6, 2)), noise_std=0.5),
+                      both.mean_head, both.log_std_head):  # fmt: skip
+        assert posterior.prior_precision.tolist() == [1.0] * 4
+
+
 def test_a_head_whose_weight_is_computed_is_refused_before_it_is_read():
     """While training, each look at a spectrally normalised weight takes a step of its power iteration."""
     two = net(outputs=2)
