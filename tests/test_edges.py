@@ -316,8 +316,9 @@ def test_one_std_in_a_matrix_is_that_of_all_outputs():
 def test_what_is_fitted_has_no_gradient():
     phi, y = regression()
     weights = torch.randn(4, 2, generator=runtime.seed(1)).requires_grad_()
-    posterior = laplace.fit((phi.requires_grad_(), y), noise_std=0.5, weights=weights)
+    posterior = laplace.fit((phi.requires_grad_(), y.requires_grad_()), noise_std=0.5, weights=weights)
     told = posterior.predict(phi)
+    assert not posterior.statistics.cross.requires_grad and not posterior.statistics.square.requires_grad
     for part in (posterior.mean, posterior.factor, told.mean, told.epistemic_std, posterior.statistics.gram):
         assert not part.requires_grad
     head = laplace.fit_head(one := net(outputs=2), (X, X.expand(6, 2)), noise_std=0.5)
@@ -401,6 +402,28 @@ def test_what_a_mean_noise_posterior_refuses():
     assert torch.allclose(noise_at(X), before)  # the noise is that of the time of the fit
 
 
+def test_the_prior_is_standard_normal_unless_told():
+    phi, y = regression()
+    two = net(outputs=2)
+    both = laplace.fit_mean_noise(two, (X, X))
+    for posterior in (laplace.posterior(laplace.statistics((phi, y))), laplace.fit((phi, y), noise_std=0.5),
+                      laplace.fit_head(two, (X, X.expand(6, 2)), noise_std=0.5),
+                      both.mean_head, both.log_std_head):  # fmt: skip
+        assert posterior.prior_precision.tolist() == [1.0] * 4
+
+
+def test_a_head_whose_weight_is_computed_is_refused_before_it_is_read():
+    """While training, each look at a spectrally normalised weight takes a step of its power iteration."""
+    two = net(outputs=2)
+    with torch.random.fork_rng(devices=[]):  # which draws where the iteration starts
+        two.head = nn.utils.parametrizations.spectral_norm(two.head)
+    before = {name: buffer.clone() for name, buffer in two.named_buffers()}
+    for call in (lambda: laplace.fit_mean_noise(two, (X, X)), lambda: laplace.fit_head(two, (X, X), noise_std=0.5)):
+        refused(call, "net: head.* acts differently in training mode")
+    assert before and all(torch.equal(buffer, before[name]) for name, buffer in two.named_buffers())
+    laplace.fit_mean_noise(two.eval(), (X, X))
+
+
 # Laplace: Cholesky
 
 
@@ -443,6 +466,7 @@ def test_what_has_no_factor():
                          (torch.tensor([[math.nan]]), "finite values, got nan"),
                          (torch.tensor([[1.0, 0.0], [0.0, -2.0]]), "pivot 2 of 2 is -2"),
                          (torch.tensor([[-1.0, 0.0], [0.0, 1.0]]), "pivot 1 of 2 is -1"),
+                         (torch.tensor([[1.0, 0.0], [0.0, 0.0]]), "pivot 2 of 2 is 0"),  # symmetric, so not that
                          (torch.tensor([[4.0, 2.0, 0.0], [2.0, 0.5, 0.0], [0.0, 0.0, 1.0]]),
                           "pivot 2 of 3 is -0.5")):  # fmt: skip
         refused(lambda w=wrong: laplace.cholesky(w), words)
@@ -569,6 +593,23 @@ def hill(a, b):
     return -((a - 1) ** 2) - 3 * (b + 2) ** 2 - (a - 1) * (b + 2)
 
 
+@pytest.mark.parametrize("of_phi, of_y", [(1e-9, 1e-9), (1e-9, 1.0), (1.0, 1e-10), (1e8, 1e9)])
+def test_the_maximum_does_not_depend_on_units(of_phi, of_y):
+    """In other units sigma is the number in those of y, and tau that of 1 / weight^2; neither is lost to rounding."""
+    phi, y = regression(n=30, seed=6)
+    plain = laplace.maximise_evidence(laplace.fit((phi, y), noise_std=0.4, bias=False))
+    other = laplace.fit(
+        (phi * of_phi, y * of_y), noise_std=0.4 * of_y, prior_precision=(of_phi / of_y) ** 2, bias=False
+    )
+    sums = other.statistics
+    *_, lost = _evidence._directions(sums.gram, sums.cross, other.prior_precision.sqrt())
+    assert lost.tolist() == [0.0, 0.0]  # no direction is taken for a copy of another
+    found = laplace.maximise_evidence(other)
+    assert found.noise_std[0, 0].item() / of_y == pytest.approx(plain.noise_std[0, 0].item(), rel=1e-9)
+    wanted = plain.prior_precision[0].item() * (of_phi / of_y) ** 2
+    assert found.prior_precision[0].item() == pytest.approx(wanted, rel=1e-9)
+
+
 def test_slope_curvature_and_newton_on_a_hill():
     at = torch.tensor([0.5, 0.25])
     slope, curvature = _evidence._slope_and_curvature(hill, at)
@@ -593,17 +634,16 @@ def test_slope_curvature_and_newton_on_a_hill():
     # a full step overshoots here: it is halved until the value does not fall
     narrow = lambda a, b: -torch.log(torch.cosh(5 * a)) - b**2  # noqa: E731
     assert _evidence._newton(narrow, [True, True], torch.tensor([0.4, 0.0])).tolist() == pytest.approx([0, 0], abs=1e-6)
-    seen = []
-
-    def wide(a, b):
-        seen.append(a.item())
-        return -torch.sqrt(1 + (a - 30) ** 2) - b**2
-
-    _evidence._newton(wide, [True, True], torch.zeros(2))
-    highest = 0.0
-    for place in seen:  # no step is longer than 1
-        assert place <= highest + 1 + 1e-9
-        highest = max(highest, place)
+    for wide in (lambda a: -torch.sqrt(1 + (a - 30) ** 2), lambda a: -((a - 1.5) ** 2)):
+        seen = []
+        _evidence._newton(
+            lambda a, b, wide=wide, seen=seen: seen.append(a.item()) or wide(a) - b**2, [True, True], torch.zeros(2)
+        )
+        assert next(place for place in seen if place != 0) == pytest.approx(1.0)  # no step is longer, and none shorter
+        highest = 0.0
+        for place in seen:
+            assert place <= highest + 1 + 1e-9
+            highest = max(highest, place)
     far = _evidence._newton(lambda a, b: -torch.log(torch.cosh(a - 9)) - b**2, [True, True], torch.zeros(2))
     assert far.tolist() == pytest.approx([9.0, 0.0], abs=1e-6)
 

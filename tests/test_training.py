@@ -141,6 +141,15 @@ def test_ensemble_first_gradients_equal_separate_ones(data, monkeypatch):
             torch.testing.assert_close(stacked[m], gradient, rtol=0, atol=1e-12)
 
 
+def test_ensemble_of_one_is_a_fit(data):
+    together, alone = build(), build()
+    together.register_buffer("unused", torch.zeros(2))
+    history = training.fit_ensemble(nll, [together], data, steps=STEPS, lr=1e-2, held_out=data)
+    expected = training.fit(lambda x, y: nll(alone, x, y), alone.parameters(), data, steps=STEPS, lr=1e-2)
+    assert_same_weights(together, alone, 1e-6)
+    torch.testing.assert_close(history.train, expected.train[:, None], rtol=0, atol=1e-6)
+
+
 @pytest.mark.parametrize("shared", [True, False])
 def test_ensemble_equals_separate_fits(data, shared):
     sets = [datasets.toy("homoskedastic").training(n=30, generator=runtime.seed(s)) for s in range(3)]
