@@ -141,8 +141,11 @@ def test_readme_lists_every_notebook():
         assert f"[{title}](notebooks/{path.name})" in readme
 
 
+PAGES = ("README.md", "CONTRIBUTING.md", "data/README.md")
+
+
 def test_links_between_files_resolve():
-    texts = {path: path.read_text() for path in [ROOT / "README.md", ROOT / "data" / "README.md"]}
+    texts = {path: path.read_text() for path in (ROOT / name for name in PAGES)}
     for path in (ROOT / "notebooks").glob("*.ipynb"):
         cells = json.loads(path.read_text())["cells"]
         texts[path] = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
