@@ -29,9 +29,9 @@ notebooks: $(READY) ## run every notebook; executed copies, HTML and figures go 
 
 test: lint unit nbval ## lint, unit tests, and every notebook compared with its stored outputs
 
-lint: $(READY) ## style of package, tests and notebooks
+lint: $(READY) ## style of package, tests, scripts and notebooks
 	@$(RUN) -m ruff check .
-	@$(RUN) -m ruff format --check uqlib tests docs
+	@$(RUN) -m ruff format --check uqlib tests data docs
 
 unit: $(READY) ## unit tests, then once more with every annotation enforced
 	@$(RUN) -m pytest -q -n 2 tests

@@ -9,7 +9,7 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ex
 exclude_patterns = ["_extra", "_static"]
 suppress_warnings: list[str] = []
 
-# Notebooks: what is stored is shown. The widget scripts would come from another host, and no notebook has a widget.
+# Notebooks: what is stored is shown. The widget scripts would come from another host; a slider is stored as a line.
 nb_execution_mode = "off"
 nb_ipywidgets_js = {}
 nb_merge_streams = True

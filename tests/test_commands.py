@@ -78,7 +78,7 @@ def test_a_number_of_threads_that_was_asked_for_is_kept(course):
     assert "TQDM_DISABLE=1 OMP_NUM_THREADS=2" in (course / "notebooks" / "02_last.ipynb").read_text()
 
 
-def test_usage(course, tmp_path_factory):
+def test_usage(course):
     assert uqlib(course, "list").stdout == "00 First\n01 Broken\n02 Last\n"
     wrong = uqlib(course, "run", "07")
     assert (wrong.returncode, wrong.stderr) == (2, "no notebook 07; there are 00, 01, 02\n")

@@ -24,10 +24,16 @@ def nbval(folder, *options, **environment):
 
 
 @pytest.fixture
-def copy(tmp_path):
-    """A folder with a notebook of two cells and the real conftest; `edit` changes the stored file."""
+def folder(tmp_path):
+    """An empty folder whose notebooks are compared as those of the course are."""
     shutil.copy(ROOT / "notebooks" / "conftest.py", tmp_path)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    return tmp_path
+
+
+@pytest.fixture
+def copy(folder):
+    """Writes a notebook of one cell that prints 0.123, with what is stored in it as the test wants it."""
 
     def write(second="0.123\n", **change):
         output = {"output_type": "stream", "name": "stdout", "text": [second]}
@@ -35,8 +41,8 @@ def copy(tmp_path):
         cell["source"] = ["print(0.123)"]
         content = {"cells": [cell | change], "nbformat": 4, "nbformat_minor": 5}
         content["metadata"] = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
-        (tmp_path / "small.ipynb").write_text(json.dumps(content))
-        return tmp_path
+        (folder / "small.ipynb").write_text(json.dumps(content))
+        return folder
 
     return write
 
@@ -71,17 +77,15 @@ def test_a_stored_error_fails(copy):
     assert "holds a stored error" in result.stdout
 
 
-def test_one_changed_digit_in_a_real_notebook_fails(tmp_path):
+def test_one_changed_digit_in_a_real_notebook_fails(folder):
     """The last digit of the first float that notebook 00 prints."""
-    shutil.copy(ROOT / "notebooks" / "conftest.py", tmp_path)
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (source,) = (ROOT / "notebooks").glob("00_*.ipynb")
     content = json.loads(source.read_text())
     line = next(o for c in content["cells"] for o in c.get("outputs", []) if o["output_type"] == "stream")["text"]
     assert "std 0.20" in line[0]
     line[0] = line[0].replace("std 0.20", "std 0.21")
-    (tmp_path / source.name).write_text(json.dumps(content))
-    result = nbval(tmp_path)
+    (folder / source.name).write_text(json.dumps(content))
+    result = nbval(folder)
     assert result.returncode == 1
     assert "1 failed" in result.stdout
 
@@ -95,12 +99,10 @@ def test_stored_outputs_survive_a_perturbation_of_all_initial_weights():
     assert result.returncode == 0, result.stdout[-3000:]
 
 
-def test_the_perturbation_reaches_the_kernels(tmp_path):
+def test_the_perturbation_reaches_the_kernels(folder):
     """With a large size the same machinery must change what notebook 02 prints: else the test above proves nothing."""
-    shutil.copy(ROOT / "notebooks" / "conftest.py", tmp_path)
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (source,) = (ROOT / "notebooks").glob("02_*.ipynb")
-    shutil.copy(source, tmp_path)
-    result = nbval(tmp_path, PYTHONPATH=str(ROOT / "tests" / "perturbed"), UQLIB_PERTURB="1e-2")
+    shutil.copy(source, folder)
+    result = nbval(folder, PYTHONPATH=str(ROOT / "tests" / "perturbed"), UQLIB_PERTURB="1e-2")
     assert result.returncode == 1
     assert "failed" in result.stdout

@@ -77,8 +77,9 @@ def test_progress_is_shown_and_forgotten(tmp_path):
     place.write_text(json.dumps({"03_1": "2026-01-01", "03_3": "2026-01-02"}))
     done = told("progress", UQLIB_PROGRESS=str(place))
     lines = done.stdout.splitlines()
-    assert len(lines) == 17 and lines[3].split("  ")[0] == "03" and lines[3].endswith("★ ·· ★★★")
-    assert lines[-1] == f"2 of 48 solved; kept in {place}, deleted by --forget"
+    notebooks = len(list((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")))
+    assert len(lines) == notebooks + 1 and lines[3].split("  ")[0] == "03" and lines[3].endswith("★ ·· ★★★")
+    assert lines[-1] == f"2 of {3 * notebooks} solved; kept in {place}, deleted by --forget"
     assert told("progress", "--forget", UQLIB_PROGRESS=str(place)).stdout == f"Deleted {place}.\n"
     assert not place.exists()
     assert told("progress", "--forget", UQLIB_PROGRESS=str(place)).stdout == "There was nothing to forget.\n"

@@ -113,7 +113,7 @@ def test_an_instructor_gets_everything_with_nbgrader_metadata(course):
         assert all(after[name] == before[name] for name in kept)
 
 
-def test_a_missing_solution_is_named(course, tmp_path):
+def test_a_missing_solution_is_named(tmp_path):
     (tmp_path / "notebooks").mkdir()
     shutil.copy2(NOTEBOOKS[3], tmp_path / "notebooks")
     with pytest.raises(

@@ -6,6 +6,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -41,8 +42,6 @@ def lab(tmp_path_factory):
 
 
 def _wait(server, address, log):
-    import time
-
     for _ in range(120):
         assert server.poll() is None, log.read_text()
         try:

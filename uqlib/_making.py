@@ -27,12 +27,12 @@ def figures(asked: argparse.Namespace, root: Path) -> int:
         return 2
     if not failed and not asked.name and medium == "16:9":
         gallery.write(root, out)
-    count = len({name[:2] for name in asked.name}) or len(list((root / "notebooks").glob("[0-9][0-9]_*.ipynb")))
+    count = len({name[:2] for name in asked.name}) or len(kernel.stored(root / "notebooks"))
     return end(failed, count, f"Figures are in {out / factory.FOLDERS[medium]}, in light/ and dark/.")
 
 
 def slides(paths: list[Path], name: str | None, root: Path) -> int:
-    """A deck for each notebook, or one deck of that name. Nothing is run: a few seconds for all sixteen."""
+    """A deck for each notebook, or one deck of that name. Nothing is run: a few seconds for all of them."""
     from uqlib.kit import slides
 
     target = root / "build" / "slides"

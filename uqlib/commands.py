@@ -47,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
     if root is None:
         print("no notebooks here: run this in a checkout of the course", file=sys.stderr)
         return 2
-    known = {path.name[:2]: path for path in sorted((root / "notebooks").glob("[0-9][0-9]_*.ipynb"))}
+    known = {path.name[:2]: path for path in kernel.stored(root / "notebooks")}
     if asked.command == "list":
         for number, path in known.items():
             print(number, kernel.title(path))
@@ -86,7 +86,7 @@ class _Parser(argparse.ArgumentParser):
 def _root() -> Path | None:
     """The checkout: the current folder or the one that holds the package."""
     for folder in (Path.cwd(), Path(__file__).parents[1]):
-        if list((folder / "notebooks").glob("[0-9][0-9]_*.ipynb")):
+        if kernel.stored(folder / "notebooks"):
             return folder
     return None
 
@@ -118,7 +118,7 @@ def _one(path: Path, command: str, root: Path, watched: bool) -> tuple[float, st
 
 def _next_step(command: str, root: Path) -> str:
     if command == "run":
-        first = sorted((root / "notebooks").glob("[0-9][0-9]_*.ipynb"))[0].stem
+        first = kernel.stored(root / "notebooks")[0].stem
         return f"Open build/html/{first}.html in a browser to read, or type `make lab` to work in the notebooks."
     if command == "refresh":
         return "Stored outputs are renewed; `git diff --stat notebooks` shows what changed."

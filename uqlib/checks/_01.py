@@ -5,8 +5,7 @@ import math
 import torch
 
 from uqlib.checks._exercise import Exercise
-
-_HALF_LOG_2_PI = 0.5 * math.log(2 * math.pi)
+from uqlib.losses import HALF_LOG_TWO_PI
 
 
 def _nll(quadratic, rest):
@@ -47,7 +46,7 @@ EXERCISES = {
     ),
     "01_2": Exercise(
         at=lambda: [tuple(map(torch.tensor, pair)) for pair in ((0.09, 0.05), (0.09, 0.2), (0.25, 2.0))],
-        right=_nll(lambda mse, std: mse / (2 * std**2), lambda std: std.log() + _HALF_LOG_2_PI),
+        right=_nll(lambda mse, std: mse / (2 * std**2), lambda std: std.log() + HALF_LOG_TWO_PI),
         wrong=(
             (
                 "the constant is missing, one half log 2 pi",
@@ -55,7 +54,7 @@ EXERCISES = {
             ),
             (
                 "the log std is missing: it is a constant for the mean, not for you",
-                _nll(lambda mse, std: mse / (2 * std**2), lambda std: _HALF_LOG_2_PI),
+                _nll(lambda mse, std: mse / (2 * std**2), lambda std: HALF_LOG_TWO_PI),
             ),
             (
                 "that is the first term alone: two are missing",
@@ -63,27 +62,27 @@ EXERCISES = {
             ),
             (
                 "the one half of the first term is missing",
-                _nll(lambda mse, std: mse / std**2, lambda std: std.log() + _HALF_LOG_2_PI),
+                _nll(lambda mse, std: mse / std**2, lambda std: std.log() + HALF_LOG_TWO_PI),
             ),
             (
                 "divide by the variance, not by the std",
-                _nll(lambda mse, std: mse / (2 * std), lambda std: std.log() + _HALF_LOG_2_PI),
+                _nll(lambda mse, std: mse / (2 * std), lambda std: std.log() + HALF_LOG_TWO_PI),
             ),
             (
                 "log of the std, not of the variance",
-                _nll(lambda mse, std: mse / (2 * std**2), lambda std: 2 * std.log() + _HALF_LOG_2_PI),
+                _nll(lambda mse, std: mse / (2 * std**2), lambda std: 2 * std.log() + HALF_LOG_TWO_PI),
             ),
             (
                 "the squared error is squared already",
-                _nll(lambda mse, std: mse**2 / (2 * std**2), lambda std: std.log() + _HALF_LOG_2_PI),
+                _nll(lambda mse, std: mse**2 / (2 * std**2), lambda std: std.log() + HALF_LOG_TWO_PI),
             ),
             (
                 "sign: a small std lowers log std, it does not raise it",
-                _nll(lambda mse, std: mse / (2 * std**2), lambda std: -std.log() + _HALF_LOG_2_PI),
+                _nll(lambda mse, std: mse / (2 * std**2), lambda std: -std.log() + HALF_LOG_TWO_PI),
             ),
             (
                 "the constant is one half log 2 pi: a half is missing",
-                _nll(lambda mse, std: mse / (2 * std**2), lambda std: std.log() + 2 * _HALF_LOG_2_PI),
+                _nll(lambda mse, std: mse / (2 * std**2), lambda std: std.log() + 2 * HALF_LOG_TWO_PI),
             ),
         ),
         hints=(

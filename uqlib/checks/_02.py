@@ -5,8 +5,8 @@ import math
 import torch
 
 from uqlib.checks._exercise import Exercise
+from uqlib.losses import HALF_LOG_TWO_PI
 
-_HALF_LOG_2_PI = 0.5 * math.log(2 * math.pi)
 _LEFT, _RIGHT = math.log(0.15), math.log(0.35)
 
 
@@ -20,10 +20,10 @@ EXERCISES = {
         right=lambda rms: 0.5 * math.log(2 * math.pi * math.e * rms**2),
         wrong=(
             ("keep the constant, one half log 2 pi", lambda rms: math.log(rms) + 0.5),
-            ("the quadratic term is one half at the best std, not zero", lambda rms: math.log(rms) + _HALF_LOG_2_PI),
-            ("log of the std, not of the variance", lambda rms: 2 * math.log(rms) + _HALF_LOG_2_PI + 0.5),
+            ("the quadratic term is one half at the best std, not zero", lambda rms: math.log(rms) + HALF_LOG_TWO_PI),
+            ("log of the std, not of the variance", lambda rms: 2 * math.log(rms) + HALF_LOG_TWO_PI + 0.5),
             ("that is the log std alone: two terms are missing", lambda rms: math.log(rms)),
-            ("nats: the natural logarithm", lambda rms: math.log10(rms) + _HALF_LOG_2_PI + 0.5),
+            ("nats: the natural logarithm", lambda rms: math.log10(rms) + HALF_LOG_TWO_PI + 0.5),
         ),
         hints=(
             "Where does the learnt std end? Put that std into the NLL, and the mean of the squared residuals with it.",

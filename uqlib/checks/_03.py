@@ -5,7 +5,7 @@ import torch
 from uqlib.checks._exercise import Exercise
 
 
-def _raw(**_):
+def _raw():
     return torch.linspace(-30, 3, 12, dtype=torch.float64)[:, None]
 
 

@@ -5,12 +5,11 @@ import math
 import torch
 
 from uqlib.checks._exercise import Exercise
-
-_HALF_LOG_2_PI = 0.5 * math.log(2 * math.pi)
+from uqlib.losses import HALF_LOG_TWO_PI
 
 
 def _entropy(std):
-    return math.log(std) + _HALF_LOG_2_PI + 0.5
+    return math.log(std) + HALF_LOG_TWO_PI + 0.5
 
 
 def _from_s(power, factor):
@@ -31,11 +30,11 @@ EXERCISES = {
             ("one half log 2 pi is missing", lambda std_in_m: math.log(100 * std_in_m) + 0.5),
             (
                 "that is the loss at the peak; a residual is not 0 on average",
-                lambda std_in_m: math.log(100 * std_in_m) + _HALF_LOG_2_PI,
+                lambda std_in_m: math.log(100 * std_in_m) + HALF_LOG_TWO_PI,
             ),
             (
                 "the log of the std, not of the variance",
-                lambda std_in_m: 2 * math.log(100 * std_in_m) + _HALF_LOG_2_PI + 0.5,
+                lambda std_in_m: 2 * math.log(100 * std_in_m) + HALF_LOG_TWO_PI + 0.5,
             ),
             ("that is the log std alone: two terms are missing", lambda std_in_m: math.log(100 * std_in_m)),
         ),
@@ -76,7 +75,7 @@ EXERCISES = {
             ("the step is a width, not a std: use that a probability is at most one", lambda step: _entropy(step)),
             (
                 "that is the peak of a Gaussian with this std: use that a probability is at most one",
-                lambda step: math.log(step) + _HALF_LOG_2_PI,
+                lambda step: math.log(step) + HALF_LOG_TWO_PI,
             ),
             ("the interval is one whole step wide, half of it on each side", lambda step: math.log(step / 2)),
             ("nats: the natural logarithm", lambda step: math.log10(step)),

@@ -6,7 +6,8 @@ import json
 import re
 from pathlib import Path
 
-_SHOWN = re.compile(r'figures\.show\(\s*"([\w-]+)"')
+from uqlib.kit import gallery
+
 # An answer that begins in the middle of a line, perhaps of a list item, becomes a block of its own: only there may it
 # hold paragraphs and formulas.
 _FOLDED = re.compile(
@@ -15,12 +16,6 @@ _FOLDED = re.compile(
 )
 # A formula on lines of its own, in the middle of a paragraph.
 _DISPLAYED = re.compile(r"^(?P<lead>[> ]*)\$\$\s*(?P<formula>.*?)\s*\$\$ *$", re.DOTALL | re.MULTILINE)
-
-
-def title(path: Path) -> str:
-    """The heading of a notebook, number and all."""
-    first = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
-    return first.splitlines()[0].lstrip("# ").strip()
 
 
 def page(path: Path, up: str, pictures: Path) -> bytes:
@@ -46,13 +41,11 @@ def page(path: Path, up: str, pictures: Path) -> bytes:
 
 def images(path: Path) -> dict[str, bytes]:
     """The PNG of each figure in a notebook as stored, by the figure's name."""
-    found = {}
-    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-        if cell["cell_type"] == "code":
-            names = _SHOWN.findall("".join(cell["source"]))
-            stored = [output["data"]["image/png"] for output in cell["outputs"] if _is_image(output)]
-            found |= {name: base64.b64decode("".join(png)) for name, png in zip(names, stored, strict=True)}
-    return found
+    return {
+        name: base64.b64decode("".join(output["data"]["image/png"]))
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
+        for name, _, output in gallery.shown(cell)
+    }
 
 
 def texts(path: Path) -> list[str]:
@@ -111,18 +104,9 @@ def picture(name: str, alt: str, width: int, up: str, pictures: Path) -> str:
     return "".join(f'<img class="only-{one}" src="{up}pictures/{one}/{name}.png" {size}>' for one in themes)
 
 
-def _is_image(output: dict) -> bool:
-    return "image/png" in output.get("data", {})
-
-
-def _markdown(name: str, source: str) -> dict:
-    return {"cell_type": "markdown", "id": name, "metadata": {}, "source": source}
-
-
 def _pair_images(cell: dict, up: str, pictures: Path) -> None:
-    names = iter(_SHOWN.findall("".join(cell["source"])))
-    for output in filter(_is_image, cell["outputs"]):
-        facts, name = output["metadata"]["image/png"], next(names)
+    for name, _, output in gallery.shown(cell):
+        facts = output["metadata"]["image/png"]
         pair = picture(name, facts["alt"], facts["width"], up, pictures)
         output["data"] = {"text/html": f'<div class="figure-pair" id="{name}">{pair}</div>'}
         output["metadata"] = {}

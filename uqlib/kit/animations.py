@@ -132,7 +132,7 @@ def sampling() -> tuple[int, Callable, str]:
         plotting.no_data(ax, 1, 2)
         plotting.data(ax, x, y)
         plotting.band(ax, query, doubt, part="epistemic")
-        plotting.draws(ax, query, functions[: frame + 1], label="draws")
+        plotting.draws(ax, query, functions[: frame + 1])
         ax.set(xlabel="$x$", ylabel="$y$", xlim=(-2, 2), ylim=(-0.9, 2.0))
         ax.set_title(f"{frame + 1} of 40 functions", loc="right")
         plotting.legend(ax, ncols=3)

@@ -52,12 +52,12 @@ STYLE = {
 }
 
 
-def to_tex(deck: Deck, *, theme: str = "light") -> str:
+def to_tex(deck: Deck) -> str:
     """One beamer document. It needs uqlib-beamer.sty and the folders light and dark beside it, and pdflatex."""
     head = (
         f"% {deck.name}: made from the notebooks' tagged cells and the lecture plan. Text and figures: CC BY 4.0.\n"
         "\\documentclass[aspectratio=169,11pt]{beamer}\n"
-        f"\\usepackage[{theme},credit]{{uqlib-beamer}} % or dark, nocredit\n"
+        "\\usepackage[light,credit]{uqlib-beamer} % or dark, nocredit\n"
         "% Notation of yours goes here, for example: \\renewcommand{\\uqnoise}{\\varsigma}\n"
         "% The speaker's notes, on a page behind each frame: \\setbeameroption{show notes}\n"
         f"% Some frames only, by their labels: \\includeonlyframes{{{deck.every[0].label},{deck.every[1].label}}}\n"

@@ -12,6 +12,7 @@ from uqlib.kit import kernel
 
 _CAPTION = re.compile(r"\*\*Figure (?P<number>\d\d\.\d+)\.\*\* \*(?P<title>[^*]+)\*")
 
+_DPI = 220.0  # that of the images stored in notebooks
 _FITS = r"width=\textwidth,height=.8\textheight,keepaspectratio"
 LICENCE = "CC BY 4.0; on a slide, the line 'uqlib course, CC BY 4.0' is enough"
 _HEAD = rf"""# Figures
@@ -35,14 +36,14 @@ def collect(notebooks: Path) -> list[dict]:
     caption's sentence, in Markdown), alt, steps (names of the parts that come one by one on slides, perhaps none).
     Raises ValueError for a figure without stored output or without a caption.
     """
-    return [record for path in sorted(notebooks.glob("[0-9][0-9]_*.ipynb")) for record in _figures(path)]
+    return [record for path in kernel.stored(notebooks) for record in _figures(path)]
 
 
 def write(root: Path, figures: Path) -> None:
     """Write manifest.json, README.md and thumbnails for the figures in a folder; what is right already stays."""
     manifest = {"licence": LICENCE, "figures": [_measured(record, figures) for record in collect(root / "notebooks")]}
-    _renew(figures / "manifest.json", json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
-    _renew(figures / "README.md", page(manifest, root / "notebooks"))
+    renew(figures / "manifest.json", (json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode())
+    renew(figures / "README.md", page(manifest, root / "notebooks").encode())
     for record in manifest["figures"]:
         for theme in ("light", "dark"):
             _thumbnail(figures / theme / f"{record['name']}.png", figures / "thumbs" / theme, record["inches"][0])
@@ -87,15 +88,23 @@ def latex(record: dict) -> str:
     return rf"\includegraphics[{_FITS}]{{{name}}}"
 
 
-def drawn(pdf: Path, dpi: float) -> bytes:
-    """The page of a PDF as a PNG with transparent background."""
+def draw(pdf: Path, png: Path) -> None:
+    """Write the page of a PDF as a PNG with transparent background, unless there is one that is not older."""
+    if _is_current(png, pdf):
+        return
     import pypdfium2  # only site and slides need it
 
     with pypdfium2.PdfDocument(pdf) as document:
-        bitmap = document[0].render(scale=dpi / 72, fill_color=(0, 0, 0, 0), maybe_alpha=True)
+        bitmap = document[0].render(scale=_DPI / 72, fill_color=(0, 0, 0, 0), maybe_alpha=True)
         buffer = io.BytesIO()
         bitmap.to_pil().save(buffer, format="png")
-    return buffer.getvalue()
+    _files.write(png, buffer.getvalue())
+
+
+def renew(path: Path, content: bytes) -> None:
+    """Write a file unless it holds just that: what does not change keeps its time, and is not made again."""
+    if not path.exists() or path.read_bytes() != content:
+        _files.write(path, content)
 
 
 def _measured(record: dict, figures: Path) -> dict:
@@ -106,15 +115,14 @@ def _measured(record: dict, figures: Path) -> dict:
     return record | {"inches": [round(float(side) / 72, 4) for side in box.groups()]}
 
 
-def _renew(path: Path, text: str) -> None:
-    if not path.exists() or path.read_text(encoding="utf-8") != text:
-        _files.write(path, text.encode())
+def _is_current(copy: Path, source: Path) -> bool:
+    return copy.exists() and copy.stat().st_mtime_ns >= source.stat().st_mtime_ns
 
 
 def _thumbnail(source: Path, folder: Path, inches: float) -> None:
     """A small copy of a PNG for the page, 100 pixels an inch, unless there is one that is not older."""
     target = folder / source.name
-    if not source.exists() or (target.exists() and target.stat().st_mtime_ns >= source.stat().st_mtime_ns):
+    if not source.exists() or _is_current(target, source):
         return
     from PIL import Image
 
@@ -130,11 +138,7 @@ def _figures(path: Path) -> list[dict]:
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     records = []
     for place, cell in enumerate(cells):
-        source = "".join(cell["source"])
-        if cell["cell_type"] != "code" or "figures.show(" not in source:
-            continue
-        for call, output in zip(_calls(source), _outputs(cell), strict=True):
-            name, steps = call
+        for name, steps, output in shown(cell):
             records.append(
                 {"name": name, "notebook": path.name, "cell": cell["id"], **_caption(path, cells[place + 1 :], name)}
                 | {"alt": "".join(output["data"]["text/plain"]), "steps": steps}
@@ -142,18 +146,17 @@ def _figures(path: Path) -> list[dict]:
     return records
 
 
-def _calls(source: str) -> list[tuple[str, list[str]]]:
-    """Name and steps of each `figures.show(...)` in a cell, in order."""
-    found = []
+def shown(cell: dict) -> list[tuple[str, list[str], dict]]:
+    """Name, steps and stored output of each `figures.show(...)` in a cell, in order."""
+    source, calls = "".join(cell["source"]), []
+    if cell["cell_type"] != "code" or "figures.show(" not in source:
+        return []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "figures.show":
             steps = [list(ast.literal_eval(word.value)) for word in node.keywords if word.arg == "steps"]
-            found.append((ast.literal_eval(node.args[0]), steps[0] if steps else []))
-    return found
-
-
-def _outputs(cell: dict) -> list[dict]:
-    return [output for output in cell["outputs"] if "image/png" in output.get("data", {})]
+            calls.append((ast.literal_eval(node.args[0]), steps[0] if steps else []))
+    images = [output for output in cell["outputs"] if "image/png" in output.get("data", {})]
+    return [(*call, image) for call, image in zip(calls, images, strict=True)]
 
 
 def _caption(path: Path, following: list[dict], name: str) -> dict[str, str]:

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 from uqlib import _files
-from uqlib.kit import tagged
+from uqlib.kit import kernel, tagged
 
 # What a working copy needs: `make lab` in it sets itself up.
 _NEEDED = (
@@ -20,7 +20,7 @@ _NEEDED = (
 )
 _README = """# Uncertainty in neural networks: your copy
 
-Sixteen notebooks without outputs. `make lab` sets up an environment here and opens them; start at 00.
+The notebooks, without outputs. `make lab` sets up an environment here and opens them; start at 00.
 Each ends with three exercises: replace `...` and run the cell. `checks.hint("00_1")` helps when you are stuck.
 `.venv/bin/python -m uqlib progress` shows what you have solved, `.venv/bin/python -m uqlib doctor` what is wrong.
 {more}
@@ -39,7 +39,7 @@ def student(root: Path) -> list[Path]:
         target = root / "build" / name
         part = target.with_name(f".{name}.part")
         shutil.rmtree(part, ignore_errors=True)
-        for path in _stored(root):
+        for path in kernel.stored(root / "notebooks"):
             notebook = json.loads(path.read_text(encoding="utf-8"))
             notebook["cells"] = [one for cell in notebook["cells"] if (one := _emptied(change(cell)))]
             _write(part / "notebooks" / path.name, notebook)
@@ -63,7 +63,7 @@ def instructor(root: Path) -> list[Path]:
     target = root / "build" / "instructor"
     part = target.with_name(".instructor.part")
     shutil.rmtree(part, ignore_errors=True)
-    for path in _stored(root):
+    for path in kernel.stored(root / "notebooks"):
         solved = path.parent / "solutions" / path.name
         if not solved.exists():
             raise ValueError(f"{path.name}: expected its solutions in notebooks/solutions, found none")
@@ -74,10 +74,6 @@ def instructor(root: Path) -> list[Path]:
     shutil.copytree(root / "data", part / "data", ignore=shutil.ignore_patterns("__pycache__", ".*"))
     _replace(part, target)
     return [target]
-
-
-def _stored(root: Path) -> list[Path]:
-    return sorted((root / "notebooks").glob("[0-9][0-9]_*.ipynb"))
 
 
 def _asked(cell: dict) -> dict | None:

@@ -9,6 +9,11 @@ from pathlib import Path
 CELL_TIMEOUT = 300  # seconds; the longest cell takes a few
 
 
+def stored(folder: Path) -> list[Path]:
+    """The notebooks in a folder, in the order of the series; a file without a number is none of them."""
+    return sorted(folder.glob("[0-9][0-9]_*.ipynb"))
+
+
 def title(path: Path) -> str:
     """The heading of a notebook without its number."""
     first = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
@@ -39,9 +44,8 @@ def execute(
 ) -> tuple[object, str]:
     """Run a notebook, to the cell with the id `last` if one is named; return it with its outputs, and what failed.
 
-    `told(cell, cells)` is called after each cell that was run.
-
-    `variables` go into the environment of this process and the kernel's: call it in a process of its own.
+    `told(cell, cells)` is called after each cell that was run. `variables` go into the environment of this process and
+    the kernel's: call it in a process of its own.
     """
     import nbformat
     from nbclient import NotebookClient

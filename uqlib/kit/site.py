@@ -5,11 +5,10 @@ import re
 from pathlib import Path
 
 import uqlib
-from uqlib import _files, figures
-from uqlib.kit import _chapters, _fillers, gallery
+from uqlib import figures
+from uqlib.kit import _chapters, _fillers, gallery, kernel
 
 _FILL = re.compile(r"^<!-- fill: ([\w-]+) -->$", re.MULTILINE)
-_DARK_DPI = 220.0  # that of the stored images
 
 
 def build(root: Path, target: Path | None = None) -> Path:
@@ -37,23 +36,10 @@ def prepare(root: Path, source: Path) -> None:
     pictures = source / "_extra" / "pictures"
     kept = _pictures(root, pictures)
     for name, data in (_notebooks(root, pictures) | _pages(root, pictures) | _assets(root)).items():
-        kept.add(_renew(source / name, data))
+        gallery.renew(source / name, data)
+        kept.add(source / name)
     for file in [path for path in source.rglob("*") if path.is_file() and path not in kept]:
         file.unlink()
-
-
-def _renew(file: Path, content: bytes) -> Path:
-    if not file.exists() or file.read_bytes() != content:
-        _files.write(file, content)
-    return file
-
-
-def _stored(root: Path) -> list[Path]:
-    return sorted((root / "notebooks").glob("[0-9][0-9]_*.ipynb"))
-
-
-def _solutions(root: Path) -> list[Path]:
-    return sorted((root / "notebooks" / "solutions").glob("[0-9][0-9]_*.ipynb"))
 
 
 def _pictures(root: Path, folder: Path) -> set[Path]:
@@ -62,13 +48,14 @@ def _pictures(root: Path, folder: Path) -> set[Path]:
     The PDFs are committed for every figure, dark SVGs and PNGs are not: so all checkouts have the same dark pages.
     """
     kept = set()
-    for notebook in _stored(root) + _solutions(root):
+    for notebook in kernel.stored(root / "notebooks") + kernel.stored(root / "notebooks" / "solutions"):
         for name, png in _chapters.images(notebook).items():
-            kept.add(_renew(folder / "light" / f"{name}.png", png))
-            pdf, dark = root / "figures" / "dark" / f"{name}.pdf", folder / "dark" / f"{name}.png"
+            light, dark = (folder / theme / f"{name}.png" for theme in figures.PALETTE)
+            gallery.renew(light, png)
+            kept.add(light)
+            pdf = root / "figures" / "dark" / f"{name}.pdf"
             if pdf.exists():
-                if not dark.exists() or dark.stat().st_mtime < pdf.stat().st_mtime:
-                    _files.write(dark, gallery.drawn(pdf, _DARK_DPI))
+                gallery.draw(pdf, dark)
                 kept.add(dark)
     return kept
 
@@ -76,10 +63,10 @@ def _pictures(root: Path, folder: Path) -> set[Path]:
 def _notebooks(root: Path, pictures: Path) -> dict[str, bytes]:
     """Chapters and solutions for Sphinx, and each notebook as stored, to download."""
     content = {}
-    for path in _stored(root):
+    for path in kernel.stored(root / "notebooks"):
         content[f"notebooks/{path.name}"] = _chapters.page(path, "../", pictures)
         content[f"_extra/downloads/{path.name}"] = path.read_bytes()
-    for path in _solutions(root):
+    for path in kernel.stored(root / "notebooks" / "solutions"):
         content[f"notebooks/solutions/{path.name}"] = _chapters.page(path, "../../", pictures)
         content[f"_extra/downloads/solutions/{path.name}"] = path.read_bytes()
     return content

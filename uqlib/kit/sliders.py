@@ -15,11 +15,9 @@ def explore(
 ) -> None:
     """Show a slider, logarithmic from `low` to `high` in 80 steps, and redraw `draw(*axes, number)` while it moves.
 
-    It starts at the step nearest to `value`.
-    `layout` are the options of `figures.build`. Where the environment variable UQLIB_STATIC is set, as in tests and
-    stored outputs, one line of text stands in its place: put a figure with `figures.show` before it, so that nothing is
-    lost.
-    Raises ValueError unless 0 < low <= value <= high.
+    It starts at the step nearest to `value`; `layout` are the options of `figures.build`. Where the environment
+    variable UQLIB_STATIC is set, as in tests and stored outputs, one line of text stands in its place: put a figure
+    with `figures.show` before it, so that nothing is lost. Raises ValueError unless 0 < low <= value <= high.
     """
     if not 0 < low <= value <= high:
         raise ValueError(f"value: expected 0 < low <= value <= high, got {low}, {value}, {high}")

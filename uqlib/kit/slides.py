@@ -4,11 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from uqlib import _files
-from uqlib.kit import beamer, decks, frames, gallery, plan
+from uqlib.figures import PALETTE
+from uqlib.kit import beamer, decks, frames, gallery, kernel, plan
 
 LOOKS = Path("docs") / "slides"  # our style file for beamer, and the css and script of the decks
-THEMES = ("light", "dark")
-_DPI = 220.0  # of the dark images, which the repository has as PDF only
 
 
 def build(root: Path, paths: Iterable[Path], target: Path) -> list[tuple[str, int, int, int]]:
@@ -29,7 +28,7 @@ def join(root: Path, paths: Sequence[Path], name: str, target: Path) -> list[tup
         chosen = [frame for deck in _collected(root, paths) for frame in deck.every]
     else:
         rows = plan.way((root / plan.PLACE).read_text(encoding="utf-8"), name)
-        known = {path.name[:2]: path for path in sorted((root / "notebooks").glob("[0-9][0-9]_*.ipynb"))}
+        known = {path.name[:2]: path for path in kernel.stored(root / "notebooks")}
         made = _collected(root, [known[row.number] for row in rows])
         chosen = [frame for row, deck in zip(rows, made, strict=True) for frame in _taught(deck, row)]
     return _write(root, [frames.Deck(name, name.replace("-", " ").capitalize(), tuple(chosen))], target)
@@ -55,7 +54,7 @@ def _taught(deck: frames.Deck, row: plan.Row) -> Iterator[frames.Frame]:
 def _write(root: Path, made: Sequence[frames.Deck], target: Path) -> list[tuple[str, int, int, int]]:
     dark = target / "dark"
     for name in {name for deck in made for name in files_of(deck)}:
-        _darken(root / "figures" / "dark" / f"{name}.pdf", dark / f"{name}.png")
+        gallery.draw(root / "figures" / "dark" / f"{name}.pdf", dark / f"{name}.png")
     images = {"light": root / "figures" / "light", "dark": dark}
     texts = [(beamer.to_tex(deck), decks.to_html(deck, images, root / LOOKS)) for deck in made]
     style = "uqlib-beamer.sty"
@@ -63,7 +62,7 @@ def _write(root: Path, made: Sequence[frames.Deck], target: Path) -> list[tuple[
     built = []
     for deck, (tex, page) in zip(made, texts, strict=True):
         names = files_of(deck)
-        for theme in THEMES:
+        for theme in PALETTE:
             for name in names:
                 source = root / "figures" / theme / f"{name}.pdf"
                 _files.write(target / "beamer" / theme / source.name, source.read_bytes())
@@ -71,12 +70,6 @@ def _write(root: Path, made: Sequence[frames.Deck], target: Path) -> list[tuple[
         _files.write(target / "reveal" / f"{deck.name}.html", page.encode())
         built.append((deck.name, len(deck.every), beamer.pages(deck), len(names)))
     return built
-
-
-def _darken(pdf: Path, png: Path) -> None:
-    """Draw a PDF as a PNG unless that is there and not older."""
-    if not png.exists() or png.stat().st_mtime < pdf.stat().st_mtime:
-        _files.write(png, gallery.drawn(pdf, _DPI))
 
 
 def files_of(deck: frames.Deck) -> list[str]:

@@ -125,8 +125,10 @@ class Tagged:
     def picture(self, kind: str) -> Picture | None:
         """The figure that the cell shows or names, or None; a data frame shows the first step of one with steps."""
         (cell,) = self.cells[kind]
-        found = re.search(r'figures\.show\(\s*"([^"]+)"', source(cell))
-        name = self.chosen(kind, cell) or (found[1] if found else None)
+        shown = [
+            one["name"] for one in self.figures.values() if (one["notebook"], one["cell"]) == (self.name, cell["id"])
+        ]
+        name = self.chosen(kind, cell) or (shown[0] if shown else None)
         if not isinstance(name, str):
             return None
         if name not in self.figures and re.sub(r"-\d+$", "", name) not in self.figures:

@@ -15,10 +15,9 @@ def cholesky(precision: Float[Tensor, "*m p p"]) -> Float[Tensor, "*m p p"]:
     """
     square = isinstance(precision, Tensor) and precision.ndim in (2, 3) and precision.shape[-1] == precision.shape[-2]
     if not square or not precision.numel() or precision.dtype not in (torch.float32, torch.float64):
-        got = (
-            f"{precision.dtype} {tuple(precision.shape)}" if isinstance(precision, Tensor) else type(precision).__name__
+        raise ValueError(
+            f"precision: expected float64 or float32 of shape (p, p) or (m, p, p), got {_checks.kind(precision)}"
         )
-        raise ValueError(f"precision: expected float64 or float32 of shape (p, p) or (m, p, p), got {got}")
     _checks.finite("precision", precision)
     root = precision.diagonal(dim1=-2, dim2=-1).abs().sqrt()
     rounding = 1e4 * torch.finfo(precision.dtype).eps
