@@ -19,7 +19,7 @@ MODULES = {name: ast.parse(path.read_text()) for name, path in PATHS.items()}
 
 # Each module may import those named before it, and no other.
 LAYERS = [
-    {"_checks"},
+    {"_checks", "kit.leftovers"},
     {"_columns", "_files", "_overlays", "_styles", "runtime", "kit.__init__", "kit.kernel"}
     | {"kit.words", "kit.code", "kit.plan", "kit._chapters"},
     {"_exports", "kit.gallery", "predictive", "datasets", "losses", "_optimise", "pages", "kit.tagged"},

@@ -1,11 +1,12 @@
 """Copies of the course to hand out: for students, for live coding, and for whoever grades by nbgrader."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
 from uqlib import _files
-from uqlib.kit import tagged
+from uqlib.kit import leftovers, tagged
 
 # What a working copy needs: `make lab` in it sets itself up.
 _NEEDED = (
@@ -37,8 +38,7 @@ def student(root: Path) -> list[Path]:
     made = []
     for name, change in (("student", _asked), ("live", _blank)):
         target = root / "build" / name
-        part = target.with_name(f".{name}.part")
-        shutil.rmtree(part, ignore_errors=True)
+        part = _part(target)
         for path in _stored(root):
             notebook = json.loads(path.read_text(encoding="utf-8"))
             notebook["cells"] = [one for cell in notebook["cells"] if (one := _emptied(change(cell)))]
@@ -61,8 +61,7 @@ def instructor(root: Path) -> list[Path]:
     one point. Raises ValueError if a notebook has no solutions.
     """
     target = root / "build" / "instructor"
-    part = target.with_name(".instructor.part")
-    shutil.rmtree(part, ignore_errors=True)
+    part = _part(target)
     for path in _stored(root):
         solved = path.parent / "solutions" / path.name
         if not solved.exists():
@@ -141,6 +140,17 @@ def _write(target: Path, notebook: dict) -> None:
 
 
 def _replace(part: Path, target: Path) -> None:
-    """Put a finished folder in the place of an older one."""
-    shutil.rmtree(target, ignore_errors=True)
-    part.rename(target)
+    """Put a finished folder in the place of an older one, which is never half there; two runs at once take turns."""
+    with leftovers.alone(target.with_name("copies.lock")):
+        old = _part(target.with_name(f"{target.name}-old"))
+        if target.exists():
+            target.rename(old)
+        part.rename(target)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _part(target: Path) -> Path:
+    """Where a folder is made, named after this process; what a killed run left is swept by the next command."""
+    part = target.with_name(f".{os.getpid()}-{target.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    return part
