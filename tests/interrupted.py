@@ -1,7 +1,7 @@
 """`make test-interrupted`: commands killed at random moments, two at once, and run where they cannot write or connect.
 
 It works in a clone below a temporary folder, so what is not committed is not tried. `python tests/interrupted.py
-kills twice` runs only the parts named. Linux only; what needs root (mounts, a machine without a network) is left out
+run twice` runs only the parts named. Linux only; what needs root (mounts, a machine without a network) is left out
 without it. Only processes that it started are killed.
 """
 
@@ -157,9 +157,11 @@ def try_kills(course, arguments, count):
     return f"{' '.join(arguments)}: {count} kills within {lasts:.0f} s, {unfinished} unfinished files seen and swept"
 
 
-def kills(course):
-    for arguments in (("run", "00"), ("figures", "00"), ("refresh", "00")):
+def kills(*arguments):
+    def tried(course):
         yield try_kills(course, arguments, KILLS)
+
+    return tried
 
 
 def others(course):
@@ -262,7 +264,8 @@ grep -m 1 'http://127.0.0.1:8899/lab?token=' lab.log; code=$?; kill $!; rm -f la
     course.whole()
 
 
-PARTS = {"writes": writes, "kills": kills, "twice": twice, "read-only": read_only, "full": full_disk}
+PARTS = {"writes": writes} | {name: kills(name, "00") for name in ("run", "figures", "refresh")}
+PARTS |= {"twice": twice, "read-only": read_only, "full": full_disk}
 PARTS |= {"offline": offline, "others": others, "everything": everything}
 
 

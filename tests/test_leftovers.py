@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +23,21 @@ def dead():
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     return ended.pid
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux says so in a file")
+def test_a_process_that_nobody_has_asked_about_is_dead():
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
+    os.kill(ended.pid, 0)  # its number is still taken
+    assert not leftovers.alive(f".{ended.pid}-x.part")
+    ended.wait()
+    assert leftovers.alive(f".{os.getpid()}-x.part")
+
+
+def test_a_tree_that_could_not_be_copied_is_told_in_one_line():
+    trouble = leftovers.shutil.Error([("a", "b", "[Errno 28] No space left on device: 'b'"), ("c", "d", "other")])
+    assert leftovers.told(trouble) == "cannot copy: [Errno 28] No space left on device: 'b'"
 
 
 @pytest.fixture

@@ -20,11 +20,14 @@ def alive(name: str) -> bool:
     if os.name == "nt":  # there, signal 0 would interrupt it
         return True
     try:
-        os.kill(int(name.lstrip(".").split("-")[0]), 0)
+        number = int(name.lstrip(".").split("-")[0])
+        os.kill(number, 0)
     except (ProcessLookupError, ValueError, OverflowError):
         return False
     except PermissionError:  # somebody else's process
         return True
+    with contextlib.suppress(OSError):  # a dead one keeps its number until somebody asks for it: in containers, nobody
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     return True
 
 
@@ -92,6 +95,8 @@ def alone(lock: Path) -> Iterator[bool]:
 
 def told(trouble: OSError) -> str:
     """One line: what could not be written, and what to do."""
+    if isinstance(trouble, shutil.Error):  # of a tree: the first of its files will do
+        return f"cannot copy: {trouble.args[0][0][2]}"
     named = Path(os.fsdecode(trouble.filename)) if isinstance(trouble.filename, str | bytes) else None
     if trouble.errno in _FULL:
         return f"{trouble.strerror}{_at(named)}: free some of it, then run this again; what was finished is kept"
