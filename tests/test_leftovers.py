@@ -3,6 +3,7 @@
 `make test-interrupted` does the same with whole commands, real kills and a real full disk.
 """
 
+import contextlib
 import errno
 import os
 import signal
@@ -154,6 +155,39 @@ def eventually(told, seconds=60):
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.05)
     return found
+
+
+@pytest.mark.parametrize(("deaths", "fine"), [(0, True), (2, True), (3, False)])
+def test_a_kernel_whose_port_was_taken_is_started_again(deaths, fine):
+    """As for two runs at once: it dies before any cell is run."""
+
+    class Client:
+        km, calls = "dead", 0
+
+        def execute(self):
+            assert self.calls == 0 or self.km is None, "the dead kernel would be asked again"
+            self.calls, self.km = self.calls + 1, "dead"
+            if self.calls <= deaths:
+                raise RuntimeError("Kernel died before replying to kernel_info")
+
+    client = Client()
+    with contextlib.nullcontext() if fine else pytest.raises(RuntimeError, match="Kernel died"):
+        kernel._execute(client)
+    assert client.calls == min(deaths + 1, 3)
+
+
+def test_another_runtime_error_is_not_tried_again():
+    class Client:
+        calls = 0
+
+        def execute(self):
+            self.calls += 1
+            raise RuntimeError("something else")
+
+    client = Client()
+    with pytest.raises(RuntimeError, match="something else"):
+        kernel._execute(client)
+    assert client.calls == 1
 
 
 HOLD = """

@@ -86,7 +86,7 @@ def execute(
     if told:
         client.on_cell_executed = lambda cell, cell_index, execute_reply: told(cell_index + 1, len(notebook.cells))
     try:
-        client.execute()
+        _execute(client)
         error = ""
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as trouble:
         error = _failing_cell(notebook, trouble)
@@ -95,6 +95,17 @@ def execute(
         "language_info": {"name": "python"},
     }
     return notebook, error
+
+
+def _execute(client: object, tries: int = 3) -> None:
+    """Jupyter looks for free ports before the kernel takes them: at the same time, another run may take one first."""
+    try:
+        client.execute()
+    except RuntimeError as trouble:  # before any cell is run
+        if tries == 1 or "before replying to kernel_info" not in str(trouble):
+            raise
+        client.km = None
+        _execute(client, tries - 1)
 
 
 def _failing_cell(notebook: object, trouble: Exception) -> str:
