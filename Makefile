@@ -19,7 +19,7 @@ endif
 NBVAL = PYTHONPATH=tests/measured $(RUN) -m pytest -q --nbval --nbval-current-env --nbval-cell-timeout 300 -n 2 --dist loadscope notebooks
 
 .DEFAULT_GOAL := help
-.PHONY: help notebooks test lint unit nbval refresh reference figures figures-check animations release slides site student instructor lab bench bench-peers clean check-active
+.PHONY: help notebooks test lint unit nbval test-matrix test-interrupted refresh reference figures figures-check animations release slides site student instructor lab bench bench-peers clean check-active
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1|/' | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
@@ -39,6 +39,12 @@ unit: $(READY) ## unit tests, then once more with every annotation enforced
 
 nbval: $(READY) ## every notebook from a fresh kernel, its outputs compared
 	@$(NBVAL)
+
+test-matrix: $(READY) ## nbval under other threads, kernels, weights, devices and torch; half an hour (for maintainers)
+	@$(RUN) tests/matrix.py $(LEG)
+
+test-interrupted: $(READY) ## kill commands at random moments, fill the disk, cut the network; an hour (for maintainers)
+	@$(RUN) tests/interrupted.py $(ONLY)
 
 refresh: $(READY) ## run the notebooks and renew their stored outputs in place (for maintainers)
 	@$(RUN) -m uqlib refresh

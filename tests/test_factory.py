@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from uqlib.kit import factory, gallery, kernel
+from uqlib.kit import factory, gallery
 
 ROOT = Path(__file__).parents[1]
 RECORDS = gallery.collect(ROOT / "notebooks")
@@ -124,21 +124,10 @@ def test_killed_at_any_moment_no_half_file_stays(course, seconds):
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert all(is_whole(path) for path in (course / "figures").rglob("*.*"))
-    time.sleep(1)  # the workers of a killed run end by themselves
+    time.sleep(1)  # the workers of a killed run end with it, see test_leftovers
     assert run(course).returncode == 0
     names = [name for record in gallery.collect(course / "notebooks") for name in factory.files(record)]
     assert all(is_whole(course / "figures" / name) for name in names)
-
-
-def test_what_killed_runs_left_is_swept_and_what_a_living_one_uses_is_kept(course, monkeypatch):
-    parts = course / "build" / "figures-part"
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
-    for pid in (ended.pid, 1):
-        (parts / f"{pid}-x").mkdir(parents=True)
-    monkeypatch.setattr(kernel, "each", lambda *arguments: [])
-    factory.make(course, [], course / "figures", "16:9")
-    assert [path.name for path in parts.iterdir()] == ["1-x"]
 
 
 def test_the_manifest_and_the_gallery_are_those_of_the_notebooks():

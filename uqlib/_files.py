@@ -8,9 +8,12 @@ from pathlib import Path
 
 
 def write(target: Path, content: bytes) -> None:
-    """Write `content` to `target` in one step, making its folder; a killed run leaves the old file or none."""
+    """Write `content` to `target` in one step, making its folder; a killed run leaves the old file or none.
+
+    What is unfinished is named after its process, so that kit.leftovers can tell whether anybody still needs it.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=".part")
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{os.getpid()}-", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)

@@ -38,7 +38,7 @@ def slides(paths: list[Path], name: str | None, root: Path) -> int:
     target = root / "build" / "slides"
     try:
         built = slides.join(root, paths, name, target) if name else slides.build(root, paths, target)
-    except (ImportError, ValueError, OSError) as trouble:
+    except (ImportError, ValueError) as trouble:
         print(trouble, file=sys.stderr)
         return 1
     for stem, frames, pages, figures in built:

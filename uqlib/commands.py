@@ -7,7 +7,16 @@ from pathlib import Path
 from typing import NoReturn
 
 from uqlib import _files, _making
-from uqlib.kit import kernel
+from uqlib.kit import kernel, leftovers
+
+# Where a command writes, if that is all it is for; figures that are there already are not written again.
+_PLACES = {
+    **dict.fromkeys(("run", "slides", "site", "student", "instructor"), "build"),
+    "refresh": "notebooks",
+    "figures": "",
+    "animations": "figures/animations",
+    "release": "dist",
+}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -56,7 +65,11 @@ def main(arguments: list[str] | None = None) -> int:
     if unknown:
         print(f"no notebook {', '.join(unknown)}; there are {', '.join(known)}", file=sys.stderr)
         return 2
+    if asked.command in _PLACES:
+        leftovers.sweep(root, *([asked.out] if getattr(asked, "out", None) else []))
     try:
+        if place := _PLACES.get(asked.command):
+            leftovers.check(root / place)
         if asked.command == "figures":
             return _making.figures(asked, root)
         if asked.command == "progress":
@@ -74,6 +87,11 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted; what was finished is kept", file=sys.stderr)
         return 130
+    except BrokenPipeError:  # a reader that has gone away: __main__ knows
+        raise
+    except OSError as trouble:  # of what is written here; a notebook's own is told in its line
+        print(leftovers.told(trouble), file=sys.stderr)
+        return 1
 
 
 class _Parser(argparse.ArgumentParser):

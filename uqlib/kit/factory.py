@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from uqlib import _files
-from uqlib.kit import gallery, kernel
+from uqlib.kit import gallery, kernel, leftovers
 
 SUFFIXES = ("pdf", "svg", "png")
 FOLDERS = {"16:9": "", "4:3": "4x3", "paper": "paper"}
@@ -22,11 +22,11 @@ def make(root: Path, names: list[str], out: Path, medium: str) -> list[str]:
     """Export figures below `out`: all, those of some notebooks (03), or single ones (03-noise-fan).
 
     A notebook whose figures are there, and which has not changed since (nor the package, the data or a library), is
-    not run. Returns the numbers of the notebooks that failed. Raises ValueError for a name that no figure has.
+    not run. Returns the numbers of the notebooks that failed. Raises ValueError for a name that no figure has,
+    and OSError before anything is run if nothing can be written.
     """
     wanted = _wanted(gallery.collect(root / "notebooks"), names)
     target = out / FOLDERS[medium]
-    _sweep(root / "build" / "figures-part")
     common = _common(root, medium)
     stale = []
     for notebook, records in wanted.items():
@@ -36,6 +36,8 @@ def make(root: Path, names: list[str], out: Path, medium: str) -> list[str]:
             stale.append((path, records, fingerprint))
     if not stale:
         return []
+    leftovers.check(target)
+    leftovers.check(root / "build")
     by_path = {path: (records, fingerprint) for path, records, fingerprint in stale}
     return kernel.each(_one, list(by_path), by_path, root, target, medium)
 
@@ -100,11 +102,15 @@ def _stamps(target: Path) -> dict[str, list]:
     """What was written there, by which code; empty if nobody knows."""
     stamps = {}
     for path in target.glob(".made-*.json"):
-        try:
-            stamps |= json.loads(path.read_text(encoding="utf-8"))
-        except ValueError:
-            continue
+        stamps |= _read(path)
     return stamps
+
+
+def _read(path: Path) -> dict[str, list]:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return {}
 
 
 def _one(path: Path, by_path: dict, root: Path, target: Path, medium: str) -> tuple[float, str]:
@@ -116,29 +122,19 @@ def _one(path: Path, by_path: dict, root: Path, target: Path, medium: str) -> tu
     variables = {"UQLIB_FIGURES": str(part), "UQLIB_MEDIUM": medium}
     if len(records) == 1:
         variables["UQLIB_FIGURE"] = records[0]["name"]
-    _, error = kernel.execute(path, variables, last=records[-1]["cell"])
-    if not error:
-        stamps = {}
-        for name in (name for record in records for name in files(record, medium)):
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
-            _move(part / name, target / name)
-            stamps[name] = [fingerprint, *_facts(target / name)]
-        stamp = target / f".made-{path.name[:2]}.json"
-        old = json.loads(stamp.read_text(encoding="utf-8")) if stamp.exists() else {}
-        _files.write(stamp, json.dumps(old | stamps).encode())
-    shutil.rmtree(part, ignore_errors=True)
+    try:
+        _, error = kernel.execute(path, variables, last=records[-1]["cell"])
+        if not error:
+            stamps = {}
+            for name in (name for record in records for name in files(record, medium)):
+                (target / name).parent.mkdir(parents=True, exist_ok=True)
+                _move(part / name, target / name)
+                stamps[name] = [fingerprint, *_facts(target / name)]
+            stamp = target / f".made-{path.name[:2]}.json"
+            _files.write(stamp, json.dumps(_read(stamp) | stamps).encode())
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
     return time.perf_counter() - start, error
-
-
-def _sweep(parts: Path) -> None:
-    """Remove what killed runs have left; a run at the same time keeps its own."""
-    for part in parts.glob("*-*"):
-        try:
-            os.kill(int(part.name.split("-")[0]), 0)
-        except (ProcessLookupError, ValueError):
-            shutil.rmtree(part, ignore_errors=True)
-        except PermissionError:  # somebody else's process: alive
-            continue
 
 
 def _move(source: Path, target: Path) -> None:

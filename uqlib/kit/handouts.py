@@ -1,11 +1,14 @@
 """Copies of the course to hand out: for students, for live coding, and for whoever grades by nbgrader."""
 
+import contextlib
 import json
+import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 from uqlib import _files
-from uqlib.kit import kernel, tagged
+from uqlib.kit import kernel, leftovers, tagged
 
 # What a working copy needs: `make lab` in it sets itself up.
 _NEEDED = (
@@ -37,19 +40,17 @@ def student(root: Path) -> list[Path]:
     made = []
     for name, change in (("student", _asked), ("live", _blank)):
         target = root / "build" / name
-        part = target.with_name(f".{name}.part")
-        shutil.rmtree(part, ignore_errors=True)
-        for path in kernel.stored(root / "notebooks"):
-            notebook = json.loads(path.read_text(encoding="utf-8"))
-            notebook["cells"] = [one for cell in notebook["cells"] if (one := _emptied(change(cell)))]
-            _write(part / "notebooks" / path.name, notebook)
-        for item in (root / needed for needed in _NEEDED):
-            if item.is_dir():
-                shutil.copytree(item, part / item.name, ignore=shutil.ignore_patterns("__pycache__", ".*"))
-            elif item.exists():
-                shutil.copy2(item, part / item.name)
-        _files.write(part / "README.md", _README.format(more=_LIVE if name == "live" else "").encode())
-        _replace(part, target)
+        with _made(target) as part:
+            for path in kernel.stored(root / "notebooks"):
+                notebook = json.loads(path.read_text(encoding="utf-8"))
+                notebook["cells"] = [one for cell in notebook["cells"] if (one := _emptied(change(cell)))]
+                _write(part / "notebooks" / path.name, notebook)
+            for item in (root / needed for needed in _NEEDED):
+                if item.is_dir():
+                    shutil.copytree(item, part / item.name, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+                elif item.exists():
+                    shutil.copy2(item, part / item.name)
+            _files.write(part / "README.md", _README.format(more=_LIVE if name == "live" else "").encode())
         made.append(target)
     return made
 
@@ -61,18 +62,16 @@ def instructor(root: Path) -> list[Path]:
     one point. Raises ValueError if a notebook has no solutions.
     """
     target = root / "build" / "instructor"
-    part = target.with_name(".instructor.part")
-    shutil.rmtree(part, ignore_errors=True)
-    for path in kernel.stored(root / "notebooks"):
-        solved = path.parent / "solutions" / path.name
-        if not solved.exists():
-            raise ValueError(f"{path.name}: expected its solutions in notebooks/solutions, found none")
-        answers = {cell["id"]: cell for cell in json.loads(solved.read_text(encoding="utf-8"))["cells"]}
-        notebook = json.loads(path.read_text(encoding="utf-8"))
-        notebook["cells"] = [one for cell in notebook["cells"] for one in _graded(cell, answers, path.name[:2])]
-        _write(part / "notebooks" / path.name, notebook)
-    shutil.copytree(root / "data", part / "data", ignore=shutil.ignore_patterns("__pycache__", ".*"))
-    _replace(part, target)
+    with _made(target) as part:
+        for path in kernel.stored(root / "notebooks"):
+            solved = path.parent / "solutions" / path.name
+            if not solved.exists():
+                raise ValueError(f"{path.name}: expected its solutions in notebooks/solutions, found none")
+            answers = {cell["id"]: cell for cell in json.loads(solved.read_text(encoding="utf-8"))["cells"]}
+            notebook = json.loads(path.read_text(encoding="utf-8"))
+            notebook["cells"] = [one for cell in notebook["cells"] for one in _graded(cell, answers, path.name[:2])]
+            _write(part / "notebooks" / path.name, notebook)
+        shutil.copytree(root / "data", part / "data", ignore=shutil.ignore_patterns("__pycache__", ".*"))
     return [target]
 
 
@@ -136,7 +135,19 @@ def _write(target: Path, notebook: dict) -> None:
     _files.write(target, (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode())
 
 
-def _replace(part: Path, target: Path) -> None:
-    """Put a finished folder in the place of an older one."""
-    shutil.rmtree(target, ignore_errors=True)
-    part.rename(target)
+@contextlib.contextmanager
+def _made(target: Path) -> Iterator[Path]:
+    """A folder to fill, put in the place of an older one when it is finished: the target is never half there.
+
+    Two runs at once take turns, and what a killed run left is swept by the next command.
+    """
+    part, old = (target.with_name(f".{os.getpid()}-{target.name}{mark}.part") for mark in ("", "-old"))
+    try:
+        yield part
+        with leftovers.alone(target.with_name("copies.lock")):
+            if target.exists():
+                target.rename(old)
+            part.rename(target)
+    finally:
+        for folder in (part, old):
+            shutil.rmtree(folder, ignore_errors=True)

@@ -1,10 +1,14 @@
 """A notebook run from a fresh kernel, and many of them, two at a time, with one line of progress each."""
 
 import json
+import multiprocessing
 import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+
+from uqlib.kit import leftovers
 
 CELL_TIMEOUT = 300  # seconds; the longest cell takes a few
 
@@ -27,16 +31,28 @@ def each(job: Callable[..., tuple[float, str]], paths: list[Path], *arguments: o
     """
     failed = []
     width = max(len(title(path)) for path in paths)
-    with ProcessPoolExecutor(max_workers=min(2, os.cpu_count() or 1, len(paths))) as pool:
+    with ProcessPoolExecutor(min(2, os.cpu_count() or 1, len(paths)), initializer=_end_with_the_run) as pool:
         jobs = [pool.submit(job, path, *arguments) for path in paths]
         for path, one in zip(paths, jobs, strict=True):
             try:
                 seconds, error = one.result()
-            except Exception as trouble:  # a dead kernel or a full disk must not stop the other notebooks
+            except OSError as trouble:  # a full disk must not stop the other notebooks: some may have their room
+                seconds, error = float("nan"), leftovers.told(trouble)
+            except Exception as trouble:  # nor a dead kernel
                 seconds, error = float("nan"), f"{type(trouble).__name__}: {trouble}".splitlines()[0]
             failed += [path.name[:2]] if error else []
             print(f"{path.name[:2]}  {title(path):<{width}}  {seconds:5.1f} s  {error or 'ok'}", flush=True)
     return failed
+
+
+def _end_with_the_run() -> None:
+    """A worker whose run is killed would wait for more work for ever; its kernel ends when the worker does."""
+
+    def wait() -> None:
+        multiprocessing.parent_process().join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def execute(
@@ -74,7 +90,7 @@ def execute(
     if told:
         client.on_cell_executed = lambda cell, cell_index, execute_reply: told(cell_index + 1, len(notebook.cells))
     try:
-        client.execute()
+        _execute(client)
         error = ""
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as trouble:
         error = _failing_cell(notebook, trouble)
@@ -83,6 +99,17 @@ def execute(
         "language_info": {"name": "python"},
     }
     return notebook, error
+
+
+def _execute(client: object, tries: int = 3) -> None:
+    """Jupyter looks for free ports before the kernel takes them: at the same time, another run may take one first."""
+    try:
+        client.execute()
+    except RuntimeError as trouble:  # before any cell is run
+        if tries == 1 or "before replying to kernel_info" not in str(trouble):
+            raise
+        client.km = None
+        _execute(client, tries - 1)
 
 
 def _failing_cell(notebook: object, trouble: Exception) -> str:

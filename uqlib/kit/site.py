@@ -2,11 +2,12 @@
 
 import importlib.util
 import re
+import shutil
 from pathlib import Path
 
 import uqlib
 from uqlib import figures
-from uqlib.kit import _chapters, _fillers, gallery, kernel
+from uqlib.kit import _chapters, _fillers, gallery, kernel, leftovers
 
 _FILL = re.compile(r"^<!-- fill: ([\w-]+) -->$", re.MULTILINE)
 
@@ -14,20 +15,26 @@ _FILL = re.compile(r"^<!-- fill: ([\w-]+) -->$", re.MULTILINE)
 def build(root: Path, target: Path | None = None) -> Path:
     """Build the site of a checkout below `target` (build/ if left out) and return its first page.
 
-    What did not change since the last build is not read again. Raises RuntimeError if Sphinx warns or fails.
+    What did not change since the last build is not read again, unless that was interrupted: Sphinx does not write a
+    page in one step, and takes half a page that is new for one that is right. Raises RuntimeError if Sphinx
+    warns or fails.
     """
     from sphinx.application import Sphinx  # only this command needs it
     from sphinx.util.docutils import docutils_namespace, patch_docutils
 
     target = target or root / "build"
     source, site, confdir = target / "site-source", target / "site", root / "docs"
-    prepare(root, source)
-    with patch_docutils(confdir), docutils_namespace():
-        places = {"srcdir": source, "confdir": confdir, "outdir": site, "doctreedir": target / "site-doctrees"}
-        app = Sphinx(**places, buildername="html", warningiserror=True, status=None)
-        app.build()
-    if app.statuscode:
-        raise RuntimeError("Sphinx warned: the lines above say where")
+    with leftovers.alone(target / "site.lock") as finished:
+        if not finished:
+            for folder in (site, target / "site-doctrees"):
+                shutil.rmtree(folder, ignore_errors=True)
+        prepare(root, source)
+        with patch_docutils(confdir), docutils_namespace():
+            places = {"srcdir": source, "confdir": confdir, "outdir": site, "doctreedir": target / "site-doctrees"}
+            app = Sphinx(**places, buildername="html", warningiserror=True, status=None)
+            app.build()
+        if app.statuscode:
+            raise RuntimeError("Sphinx warned: the lines above say where")
     return site / "index.html"
 
 
