@@ -99,7 +99,7 @@ def execute(
 
 
 def _execute(client: object, tries: int = 3) -> None:
-    """Jupyter looks for free ports before the kernel takes them: another one may take it first, then it dies or hangs."""
+    """Jupyter looks for free ports before the kernel takes them; if another took one first it dies or hangs."""
     try:
         client.execute()
     except RuntimeError as trouble:  # before any cell is run
