@@ -132,6 +132,8 @@ def is_whole(path, root):
         return bool(json.loads(content))
     if path.suffix == ".zip":
         return zipfile.ZipFile(path).testzip() is None
+    if path.parent.name == "animations":  # a page without a closing tag, as matplotlib writes it
+        return content.rstrip().endswith(b"</script>")
     return content.rstrip().endswith(ENDS.get(path.suffix, b""))
 
 

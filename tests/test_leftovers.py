@@ -157,9 +157,10 @@ def eventually(told, seconds=60):
     return found
 
 
+@pytest.mark.parametrize("words", ["Kernel died before replying to kernel_info", "Kernel didn't respond in 60 seconds"])
 @pytest.mark.parametrize(("deaths", "fine"), [(0, True), (2, True), (3, False)])
-def test_a_kernel_whose_port_was_taken_is_started_again(deaths, fine):
-    """As for two runs at once: it dies before any cell is run."""
+def test_a_kernel_whose_port_was_taken_is_started_again(deaths, fine, words):
+    """As for two runs at once: it dies, or hangs, before any cell is run."""
 
     class Client:
         km, calls = "dead", 0
@@ -168,10 +169,10 @@ def test_a_kernel_whose_port_was_taken_is_started_again(deaths, fine):
             assert self.calls == 0 or self.km is None, "the dead kernel would be asked again"
             self.calls, self.km = self.calls + 1, "dead"
             if self.calls <= deaths:
-                raise RuntimeError("Kernel died before replying to kernel_info")
+                raise RuntimeError(words)
 
     client = Client()
-    with contextlib.nullcontext() if fine else pytest.raises(RuntimeError, match="Kernel died"):
+    with contextlib.nullcontext() if fine else pytest.raises(RuntimeError, match="Kernel di"):
         kernel._execute(client)
     assert client.calls == min(deaths + 1, 3)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from uqlib.kit import leftovers
 
+_NOT_STARTED = ("died before replying to kernel_info", "didn't respond in")
 CELL_TIMEOUT = 300  # seconds; the longest cell takes a few
 
 
@@ -102,11 +103,11 @@ def execute(
 
 
 def _execute(client: object, tries: int = 3) -> None:
-    """Jupyter looks for free ports before the kernel takes them: at the same time, another run may take one first."""
+    """Jupyter looks for free ports before the kernel takes them; if another took one first it dies or hangs."""
     try:
         client.execute()
     except RuntimeError as trouble:  # before any cell is run
-        if tries == 1 or "before replying to kernel_info" not in str(trouble):
+        if tries == 1 or not any(sign in str(trouble) for sign in _NOT_STARTED):
             raise
         client.km = None
         _execute(client, tries - 1)
