@@ -48,7 +48,7 @@ def test_make_targets_do_what_their_name_says(target):
     assert planned.returncode == 0, planned.stderr
     words = [word for word in shlex.split(target) if "=" not in word]
     module = {"notebooks": "-m uqlib run", "lab": "-m jupyterlab", "test": "-m pytest", "nbval": "--nbval"}
-    module |= {"bench": "tests/bench.py", "bench-peers": "tests/bench_peers.py"}
+    module |= {"bench": "tests/bench.py", "bench-peers": "tests/bench_peers.py", "test-matrix": "tests/matrix.py"}
     for word in words:
         assert module.get(word, f"-m uqlib {word}") in planned.stdout
 
