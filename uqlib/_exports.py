@@ -10,6 +10,9 @@ from matplotlib.figure import Figure
 from uqlib import _files, _overlays
 from uqlib._styles import style
 
+# Matplotlib draws a figure that may still be laid out twice for each file.
+SETTLED = {"figure.constrained_layout.use": False}
+
 
 def export(
     figure: Figure, stem: Path, alt: str, *, theme: str = "light", medium: str = "16:9", dpi: float | int = 300
@@ -39,7 +42,7 @@ def image(
 ) -> bytes:
     """A figure as the bytes of one file, drawn under the rcParams that it was built in."""
     buffer = io.BytesIO()
-    with mpl.rc_context(rc):
+    with mpl.rc_context(rc | SETTLED):
         figure.savefig(buffer, format=suffix, dpi=dpi, metadata=metadata, facecolor=facecolor)
     return buffer.getvalue()
 

@@ -33,7 +33,7 @@ def build(
 
     `panels` is the number of columns, or (rows, columns); `ratios` are the widths of the columns.
     """
-    with mpl.rc_context(style(theme, width=width, height=height, medium=medium)):
+    with mpl.rc_context(style(theme, width=width, height=height, medium=medium) | _exports.SETTLED):
         figure = Figure(layout="constrained")
         axes = figure.subplots(
             *((1, panels) if isinstance(panels, int) else panels),
@@ -44,7 +44,7 @@ def build(
         )
         draw(*axes.flat)
         figure.get_layout_engine().execute(figure)
-        figure.set_layout_engine("none")  # settled once, so that every format shows the same layout
+        figure.set_layout_engine(None)  # settled once, so that every format shows the same layout
     return figure
 
 

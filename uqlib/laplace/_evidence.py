@@ -184,6 +184,8 @@ def _newton(value: Callable, free: list[bool], theta: Tensor) -> Tensor | None:
         step = directions @ ((directions.T @ slope[rows]) / sizes.abs().clamp_min(_FLAT))
         step = step / max(1.0, step.norm().item())
         now = value(theta[0], theta[1])
+        if slope[rows] @ step <= _EPS * now.abs():
+            break  # what is left to gain is rounding
         for _ in range(40):
             trial = theta.clone()
             trial[rows] += step
@@ -193,6 +195,4 @@ def _newton(value: Callable, free: list[bool], theta: Tensor) -> Tensor | None:
         else:
             break  # no step rises any more: the maximum, to rounding
         theta = trial
-        if step.abs().max() < 1e-12:
-            break
     return theta if sizes[0] >= _FLAT else None
