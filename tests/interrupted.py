@@ -155,7 +155,8 @@ def try_kills(course, arguments, count):
             course.whole()
             course.swept()
     for page in course.root.glob("build/site/**/*.html"):
-        assert is_whole(page, course.root), f"half-written: {page}"
+        own = "_static" not in page.parts  # the theme keeps templates there, which are no pages
+        assert not own or is_whole(page, course.root), f"half-written: {page}"
     return f"{' '.join(arguments)}: {count} kills within {lasts:.0f} s, {unfinished} unfinished files seen and swept"
 
 
