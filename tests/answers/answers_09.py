@@ -48,21 +48,21 @@ _BEST, _OLD = _TAKEN.max(), (1 - _left(0.2)).max()
 GIVEN = {"09_2": lambda: {"prediction": _PREDICTION}, "09_3": _given}
 
 RIGHT = {
-    "09_1": [14.56, 15, 14.6],  # 1 - root of (0.04 + 0.005625) / 0.0625
+    "09_1": [548.8, 549, 550],  # 0.0225 / 0.0041 times 100
     "09_2": [_stds(lambda a, e: 1 / (1 + (a / e) ** 2)), lambda p: (p.epistemic_std / p.total_std).square()],
     "09_3": [_BEST, _BEST.item()],
 }
 
 WRONG = {
     "09_1": [
-        (50, "does not shrink"),
-        (21.43, "stds do not add"),
-        (18.6, "with the root of"),
-        (0.1456, "in per cent"),
-        (27.0, "variances"),
-        (85.44, "what is left"),
-        (17.04, "not of the band after"),
-        (-14.56, "sign"),
+        (22500, "stds do not add"),
+        (234.3, "square the ratio"),
+        (449, "in all"),
+        (1125, "square 1.05"),
+        (141.7, "does not shrink"),
+        (5.49, "not how many times"),
+        (0.064, "how many points give it"),
+        (-548.8, "sign"),
     ],
     "09_2": [
         (_stds(lambda a, e: 1 / (1 + (a / e) ** 2).sqrt()), "ratio of stds"),

@@ -5,12 +5,7 @@ from uqlib.checks._exercise import Exercise
 from uqlib.predictive import Predictive
 
 _BETTER = 0.05
-
-
-def _percent(aleatoric, epistemic, times, power=0.5):
-    """By how many per cent the total is smaller when the epistemic std is divided by times ** power."""
-    wide = (aleatoric**2 + epistemic**2) ** 0.5
-    return 100 * (1 - (aleatoric**2 + (epistemic / times**power) ** 2) ** 0.5 / wide)
+_MAY_BE = (1.05**2 - 1) ** 0.5  # epistemic over aleatoric, for a total 5 % above the noise
 
 
 def _predictions(prediction):
@@ -47,41 +42,43 @@ def _all_better(posterior, inside):
 
 EXERCISES = {
     "09_1": Exercise(
-        numbers={"aleatoric": (0.2, 0.1, 0.3, 0.4), "epistemic": (0.15, 0.1, 0.2, 0.3), "times": (4, 9, 16)},
-        right=lambda aleatoric, epistemic, times: _percent(aleatoric, epistemic, times),
+        numbers={"aleatoric": (0.2, 0.1, 0.3, 0.4), "epistemic": (0.15, 0.1, 0.2, 0.3), "points": (100, 50, 200)},
+        right=lambda aleatoric, epistemic, points: points * (epistemic / (aleatoric * _MAY_BE)) ** 2,
         wrong=(
-            ("the noise does not shrink", lambda times: 100 * (1 - times**-0.5)),
             (
-                "stds do not add: variances do",
-                lambda aleatoric, epistemic, times: (
-                    100 * (1 - (aleatoric + epistemic / times**0.5) / (aleatoric + epistemic))
-                ),
+                "stds do not add: an epistemic std of 5 % of the noise is far less than is needed",
+                lambda aleatoric, epistemic, points: points * (epistemic / (0.05 * aleatoric)) ** 2,
             ),
             (
-                "the epistemic std falls with the root of the number of points",
-                lambda aleatoric, epistemic, times: _percent(aleatoric, epistemic, times, power=1),
-            ),
-            ("in per cent", lambda aleatoric, epistemic, times: _percent(aleatoric, epistemic, times) / 100),
-            (
-                "that compares variances: take the roots first",
-                lambda aleatoric, epistemic, times: 100 * (1 - (1 - _percent(aleatoric, epistemic, times) / 100) ** 2),
+                "the epistemic std falls with the root of the number of points: square the ratio",
+                lambda aleatoric, epistemic, points: points * epistemic / (aleatoric * _MAY_BE),
             ),
             (
-                "that is what is left: by how many per cent is it narrower?",
-                lambda aleatoric, epistemic, times: 100 - _percent(aleatoric, epistemic, times),
+                "that many more: how many in all, with those that you have?",
+                lambda aleatoric, epistemic, points: points * ((epistemic / (aleatoric * _MAY_BE)) ** 2 - 1),
             ),
             (
-                "in per cent of the band before, not of the band after",
-                lambda aleatoric, epistemic, times: 100 / (1 - _percent(aleatoric, epistemic, times) / 100) - 100,
+                "5 % more of the variance: the std is to be 5 % larger, so square 1.05",
+                lambda aleatoric, epistemic, points: points * (epistemic / aleatoric) ** 2 / 0.05,
+            ),
+            (
+                "the noise does not shrink: only the epistemic part does",
+                lambda aleatoric, epistemic, points: points * (aleatoric**2 + epistemic**2) / (1.05 * aleatoric) ** 2,
+            ),
+            (
+                "how many points, not how many times as many",
+                lambda aleatoric, epistemic: (epistemic / (aleatoric * _MAY_BE)) ** 2,
+            ),
+            (
+                "that is the epistemic std that you may have: how many points give it?",
+                lambda aleatoric: aleatoric * _MAY_BE,
             ),
         ),
         hints=(
-            "Which of the two parts do more data shrink, and by which factor? Write the total before and after.",
-            "total^2 = aleatoric^2 + (epistemic / root of $times)^2; narrower by 100 (1 - total after / total before).",
-            "100 * (1 - ($aleatoric**2 + ($epistemic / $times**0.5)**2)**0.5 / ($aleatoric**2 + $epistemic**2)**0.5), "
-            "about $right.",
+            "Which epistemic std may you still have beside this noise? Then: how many points for that?",
+            "aleatoric^2 + s^2 = (1.05 aleatoric)^2 gives s. It falls as the root of n: n = $points (epistemic / s)^2.",
+            "s = $aleatoric * (1.05**2 - 1)**0.5; $points * ($epistemic / s)**2, about $right.",
         ),
-        tolerance=0.035,  # whole per cents will do
     ),
     "09_2": Exercise(
         at=_predictions,
