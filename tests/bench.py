@@ -1,5 +1,6 @@
 """`make bench`: speed as ratios within one run. Absolute seconds mean nothing on shared machines."""
 
+import shutil
 import subprocess
 import sys
 import time
@@ -9,7 +10,7 @@ import bench_laplace
 import torch
 from torch.distributions import Normal
 
-from uqlib import _optimise, datasets, losses, models, runtime, training
+from uqlib import _optimise, datasets, flows, losses, models, runtime, training
 
 ROOT = Path(__file__).parents[1]
 
@@ -109,6 +110,44 @@ def ensemble():
     return best(apart, 1) / best(together, 3)
 
 
+def flow_gradient():
+    """Loss and gradient of a flow on 1000 points, beside normflows with nets of the same sizes, alternating."""
+    import normflows
+
+    x = torch.randn((1000, 2), generator=runtime.seed(0))
+    generator, ours, theirs = runtime.seed(0), [], []
+    for i in range(8):
+        ours.append(flows.AffineCoupling((i % 2 == 0, i % 2 == 1), (32,), generator=generator, activation=torch.relu))
+        nets = (normflows.nets.MLP([2, 32, 2]) for _ in range(2))  # it has one net for the scale, one for the shift
+        theirs.append(normflows.flows.MaskedAffineFlow(torch.tensor([1.0 * (i % 2 == 0), 1.0 * (i % 2)]), *nets))
+    pair = (
+        flows.NormalizingFlow(flows.DiagonalGaussian(2), ours),
+        normflows.NormalizingFlow(normflows.distributions.DiagGaussian(2), theirs),
+    )
+    rounds = [[best(lambda: flow.forward_kld(x).backward(), 1) for flow in pair] for _ in range(30)]  # noqa: B023
+    fast, slow = (min(column) for column in zip(*rounds, strict=True))
+    return slow / fast
+
+
+def step_seconds(n, width):
+    """Seconds of one step of a fit: n points, two layers of that width."""
+    x, y = datasets.toy("homoskedastic").training(n=n, generator=runtime.seed(0))
+    net = models.MLP(1, (width, width), 1, generator=runtime.seed(0))
+
+    def twenty():
+        loss = lambda x, y: losses.gaussian_nll(net(x), y, std=0.2)  # noqa: E731
+        training.fit(loss, net.parameters(), (x, y), steps=20, lr=1e-3)
+
+    return best(twenty, 3) / 20
+
+
+def slope(sizes, seconds):
+    """The power by which the seconds grow with the size: least squares in the logarithms."""
+    logs = torch.tensor([sizes, seconds]).log()
+    across, up = logs - logs.mean(1, keepdim=True)
+    return (across @ up / (across @ across)).item()
+
+
 def main():
     """Print the table."""
     torch.set_num_threads(1)
@@ -122,15 +161,20 @@ def main():
     print(f"1000 steps, fit against usual loop:    {ours:5.2f} times as fast  (aim 3, least 2.5)")
     print(f"  the same, stripped of every check:   {limit:5.2f} times as fast  (what autograd leaves possible here)")
     print(f"50 members, one pass against a loop:   {ensemble():5.2f} times as fast")
-    numbers = [path.name[:2] for path in sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))]
-    for number in numbers:
+    print(f"flow, loss and gradient, normflows:    {flow_gradient():5.2f} times as long as ours")
+    sizes, widths = (1_000, 10_000, 100_000), (32, 128, 512)
+    growth = slope(sizes, [step_seconds(n, 32) for n in sizes]), slope(widths, [step_seconds(1_000, w) for w in widths])
+    print(f"a step of fit grows with n to the {growth[0]:.2f}, with the width to the {growth[1]:.2f}")
+    for number in (path.name[:2] for path in sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))):
         alone = wall("-m", "uqlib", "execute", number) / unit
-        print(f"notebook {number}, alone:                   {alone:5.2f} units")
-    for some, limit in (("00 01 02 03", 12), ("04 14", 10), ("05 06 07 08 09 10", 18), ("11 12 13 15", 22)):
-        together = best(lambda: wall("-m", "uqlib", "execute", *some.split()), 2) / unit  # noqa: B023
-        print(f"{some}, two at a time: {together:5.2f} units  (at most {limit})")
-    whole = best(lambda: wall("-m", "uqlib", "run"), 1) / unit
-    print(f"make notebooks, in order, with HTML:   {whole:5.2f} units")
+        print(f"notebook {number} and its solutions:        {alone:5.2f} units  (aim 12)", flush=True)
+    whole = wall("-m", "uqlib", "execute") / unit
+    print(f"all of them, two at a time:            {whole:5.1f} units  (aim 80)", flush=True)
+    for name, aim in (("figures", 60), ("slides", 30), ("site", 30)):
+        shutil.rmtree(ROOT / "build" / name.replace("figures", "bench"), ignore_errors=True)
+        place = ["--out", "build/bench"] if name == "figures" else []
+        made = wall("-m", "uqlib", name, *place) / unit
+        print(f"make {name + ', from scratch':<26}        {made:5.1f} units  (aim {aim})", flush=True)
     bench_laplace.main()
 
 

@@ -4,6 +4,7 @@ Part of `make bench`; with a peer's environment (`make bench-peers`) the same ca
 """
 
 import gc
+import math
 import sys
 import time
 from pathlib import Path
@@ -91,6 +92,7 @@ def main():
     print(f"last-layer Laplace, fit and predict on 1000 points; this machine's float64 GEMM: {rate / 1e9:.0f} GFlop/s")
     print(row(["n", "features", "seconds", "MiB above", "GEMM share", "by hessian", "its MiB", "times as fast"]))
     ours(*problem(5000, 20)), by_hessian(*problem(5000, 20))  # first calls load code
+    spent = {}
     for n, p in SIZES:
         phi, y = problem(n, p)
         times = 3 if n * p < 1e8 else 2
@@ -103,6 +105,12 @@ def main():
         else:
             cells += ["no room", f"{24 * n * (p + 1) / 2**20:.0f}", None]
         print(row(cells), flush=True)
+        spent[n, p] = seconds
+    in_n, in_p = (
+        math.log(spent[1_000_000, 512] / few) / math.log(ratio)
+        for few, ratio in ((spent[10_000, 512], 100), (spent[1_000_000, 50], 512 / 50))
+    )
+    print(f"time grows with n to the {in_n:.2f} (512 features), with the features to the {in_p:.2f} (a million points)")
 
 
 if __name__ == "__main__":

@@ -80,8 +80,8 @@ def main(arguments: list[str] | None = None) -> int:
         if asked.command == "slides":
             return _making.slides(paths if asked.number or not asked.join else [], asked.join, root)
         paths = [one for path in paths for one in (path, path.parent / "solutions" / path.name) if one.exists()]
-        if asked.command == "execute":  # two workers end together only if no long notebook starts last
-            paths.sort(key=lambda path: path.stat().st_size, reverse=True)
+        if asked.command == "execute":
+            paths = kernel.longest_first(paths)
         failed = kernel.each(_one, paths, asked.command, root, len(paths) <= 2 and sys.stderr.isatty())
         return _making.end(failed, len(paths), _next_step(asked.command, root))
     except KeyboardInterrupt:

@@ -39,7 +39,7 @@ def make(root: Path, names: list[str], out: Path, medium: str) -> list[str]:
     leftovers.check(target)
     leftovers.check(root / "build")
     by_path = {path: (records, fingerprint) for path, records, fingerprint in stale}
-    return kernel.each(_one, list(by_path), by_path, root, target, medium)
+    return kernel.each(_one, kernel.longest_first(list(by_path)), by_path, root, target, medium)
 
 
 def files(record: dict, medium: str = "16:9") -> list[str]:

@@ -19,6 +19,11 @@ def stored(folder: Path) -> list[Path]:
     return sorted(folder.glob("[0-9][0-9]_*.ipynb"))
 
 
+def longest_first(paths: list[Path]) -> list[Path]:
+    """Two workers end together only if no long notebook starts last; a large file is a long notebook, about."""
+    return sorted(paths, key=lambda path: path.stat().st_size, reverse=True)
+
+
 def title(path: Path) -> str:
     """The heading of a notebook without its number."""
     first = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
