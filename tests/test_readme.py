@@ -64,7 +64,7 @@ def test_the_table_shows_the_figure_that_the_slides_show():
 
 
 def test_the_minutes_are_those_that_the_notebooks_and_the_plan_give():
-    words = {"twenty": 20, "twenty-five": 25, "thirty": 30, "forty": 40}
+    words = {"twenty": 20, "twenty-five": 25, "thirty": 30, "forty": 40, "fifty": 50}
     plan = dict(
         re.findall(r"(?m)^\| \d \| (\d\d) \| (\d+) \| 10 \|", (ROOT / "docs/lecture-plan.md").read_text("utf-8"))
     )
