@@ -78,10 +78,9 @@ def _polished(posterior: Posterior, value: Callable, free: list[bool], theta: Te
     for _ in range(20):
         moved = _moved(posterior, theta)
         pull, misfit, fixed = moved._balance()
-        slope = torch.tensor(
-            [0.5 * (fixed - pull), misfit + fixed - moved.statistics.points * moved.mean.shape[1]], device="cpu"
-        )
-        step = torch.linalg.solve(_slope_and_curvature(value, theta)[1][rows][:, rows], slope.double()[rows])
+        parts = [0.5 * (fixed - pull), misfit + fixed - moved.statistics.points * moved.mean.shape[1]]
+        slope = torch.tensor(parts, dtype=torch.float64, device="cpu")
+        step = torch.linalg.solve(_slope_and_curvature(value, theta)[1][rows][:, rows], slope[rows])
         if step.abs().max() > 1:
             break
         theta = theta.clone()
