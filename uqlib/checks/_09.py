@@ -42,7 +42,7 @@ def _all_better(posterior, inside):
 
 EXERCISES = {
     "09_1": Exercise(
-        numbers={"aleatoric": (0.2, 0.1, 0.3, 0.4), "epistemic": (0.15, 0.1, 0.2, 0.3), "points": (100, 50, 200)},
+        numbers={"aleatoric": (0.2, 0.1, 0.25), "epistemic": (0.15, 0.2, 0.3), "points": (100, 50, 200)},
         right=lambda aleatoric, epistemic, points: points * (epistemic / (aleatoric * _MAY_BE)) ** 2,
         wrong=(
             (

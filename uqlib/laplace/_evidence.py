@@ -184,7 +184,7 @@ def _newton(value: Callable, free: list[bool], theta: Tensor) -> Tensor | None:
         step = step / max(1.0, step.norm().item())
         now = value(theta[0], theta[1])
         if slope[rows] @ step <= _EPS * now.abs().clamp_max(1e3):
-            break  # what is left to gain is rounding; with 1e10 points a plain would look so, hence the bound
+            break  # what is left to gain is rounding; the value also grows with n and with a small std
         for _ in range(40):
             trial = theta.clone()
             trial[rows] += step
