@@ -258,6 +258,34 @@ def test_no_maximum_is_said(case, text):
         laplace.maximise_evidence(laplace.fit((phi, y), noise_std=1.0, bias=False))
 
 
+@pytest.mark.parametrize("n", [100, 10_000])
+@pytest.mark.parametrize("too_small", [1.0, 1e4, 1e5])
+def test_features_without_a_share_in_y_are_refused_whatever_the_held_noise(n, too_small):
+    """A plain: a value that is large by itself must not hide that it still rises."""
+    generator = runtime.seed(3)
+    phi = torch.randn((n, 3), generator=generator)
+    y = torch.randn((n, 1), generator=generator)
+    basis = torch.linalg.qr(phi)[0]
+    for _ in range(2):
+        y = y - basis @ (basis.T @ y)
+    held = laplace.fit((phi, y), noise_std=1 / too_small, bias=False)
+    with pytest.raises(ValueError, match="has no maximum"):
+        laplace.maximise_evidence(held, noise_std=False)
+
+
+@pytest.mark.parametrize("n", [100, 10_000])
+@pytest.mark.parametrize("too_small", [1e2, 1e4, 1e5])
+def test_one_feature_and_held_noise_have_a_closed_form(n, too_small):
+    r"""With e = (phi'y)^2 / (phi'phi sigma^2) the evidence is largest at tau = (phi'phi / sigma^2) / (e - 1)."""
+    generator = runtime.seed(4)
+    phi, y = torch.randn((n, 1), generator=generator), torch.randn((n, 1), generator=generator)
+    sigma = 1 / too_small
+    square = phi.square().sum().item()
+    explained = (phi * y).sum().item() ** 2 / square / sigma**2
+    tuned = laplace.maximise_evidence(laplace.fit((phi, y), noise_std=sigma, bias=False), noise_std=False)
+    assert tuned.prior_precision[0].item() == pytest.approx(square / sigma**2 / (explained - 1), rel=1e-6)
+
+
 def test_more_features_than_points_still_have_a_maximum():
     generator = runtime.seed(0)
     phi = torch.randn((60, 100), generator=generator) / 10
