@@ -5,6 +5,7 @@ import html
 import io
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from uqlib import _files
@@ -44,9 +45,9 @@ def write(root: Path, figures: Path) -> None:
     manifest = {"licence": LICENCE, "figures": [_measured(record, figures) for record in collect(root / "notebooks")]}
     renew(figures / "manifest.json", (json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode())
     renew(figures / "README.md", page(manifest, root / "notebooks").encode())
-    for record in manifest["figures"]:
-        for theme in ("light", "dark"):
-            _thumbnail(figures / theme / f"{record['name']}.png", figures / "thumbs" / theme, record["inches"][0])
+    sources = [(theme, record) for record in manifest["figures"] for theme in ("light", "dark")]
+    with ThreadPoolExecutor(2) as threads:  # Pillow works without Python's lock
+        list(threads.map(lambda one: _thumbnail(figures, *one), sources))
 
 
 def page(manifest: dict, notebooks: Path) -> str:
@@ -119,9 +120,10 @@ def _is_current(copy: Path, source: Path) -> bool:
     return copy.exists() and copy.stat().st_mtime_ns >= source.stat().st_mtime_ns
 
 
-def _thumbnail(source: Path, folder: Path, inches: float) -> None:
+def _thumbnail(figures: Path, theme: str, record: dict) -> None:
     """A small copy of a PNG for the page, 100 pixels an inch, unless there is one that is not older."""
-    target = folder / source.name
+    source, inches = figures / theme / f"{record['name']}.png", record["inches"][0]
+    target = figures / "thumbs" / theme / source.name
     if not source.exists() or _is_current(target, source):
         return
     from PIL import Image
