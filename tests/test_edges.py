@@ -1,5 +1,6 @@
 """Edges that a wrong bound, sign or index would move, each against a value that is worked out here another way."""
 
+import functools
 import math
 import re
 import sys
@@ -738,6 +739,28 @@ def test_polishing_takes_newtons_steps_and_no_long_ones():
     begin = torch.tensor([0.0, math.log(only / posterior.noise_std[0, 0].item()) + 0.2])
     found = _evidence._polished(posterior, stiff, [True, True], begin).noise_std[0, 0].item()
     assert found == pytest.approx(only, rel=1e-9)
+
+
+def test_of_two_maxima_the_higher_is_found():
+    """Much signal and little noise, or the other way round: both explain these eight points, one of them better."""
+    generator = torch.Generator().manual_seed(78)
+    draw = functools.partial(torch.randn, generator=generator, dtype=torch.float64)
+    phi = draw((8, 4)) * torch.logspace(0, -1, 4, dtype=torch.float64)
+    y = 15 * phi[:, 3:] + 0.3 * draw((8, 1))
+
+    def evidence(log_tau, log_sigma):
+        signal, noise = (part.exp()[..., None, None] for part in (-log_tau, 2 * log_sigma))
+        return torch.distributions.MultivariateNormal(
+            torch.zeros(8, dtype=torch.float64), signal * phi @ phi.T + noise * torch.eye(8, dtype=torch.float64)
+        ).log_prob(y[:, 0])
+
+    best_tau = evidence(torch.linspace(-8, 8, 801)[:, None].double(), torch.linspace(-2, 2, 81).double()).amax(0)
+    tops = (best_tau[1:-1] > best_tau[:-2]) & (best_tau[1:-1] > best_tau[2:])
+    low, high = best_tau[1:-1][tops].sort().values.tolist()
+    assert high > low + 1
+    tuned = laplace.maximise_evidence(laplace.fit((phi, y), noise_std=0.3, bias=False))
+    found = evidence(tuned.prior_precision[0].log(), tuned.noise_std[0, 0].log()).item()
+    assert high <= found < high + 0.05 and tuned.log_evidence == pytest.approx(found, abs=1e-9)
 
 
 @pytest.mark.bad_input

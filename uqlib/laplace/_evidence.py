@@ -116,8 +116,8 @@ def _along_eigenvectors(posterior: Posterior) -> tuple[Callable[[Tensor, Tensor]
             misfit = rest * torch.exp(-2 * log_sigma) + withheld
         return 0.5 * (weights * log_tau - misfit - pivots.log().sum((-2, -1))) - count * log_sigma
 
-    total = max((square / noise**2).sum().item(), residual if posterior.at_given_weights else 0.0)
-    return value, 0.5 * math.log(total / count), math.log(max(eigenvalues.max().item(), 1e-300))
+    total = (square / noise**2).sum().clamp_min(residual * posterior.at_given_weights)
+    return value, 0.5 * (total / count).log().item(), eigenvalues.max().clamp_min(1e-300).log().item()
 
 
 def _directions(gram: Tensor, cross: Tensor, root: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -145,9 +145,9 @@ def _directions(gram: Tensor, cross: Tensor, root: Tensor) -> tuple[Tensor, Tens
 def _peaks_of_grid(value: Callable, free: list[bool], rms: float, largest: float) -> list[Tensor]:
     """The best peaks of a coarse grid: sigma from far below the RMS of y to above it, tau around the eigenvalues."""
     axis = {"dtype": torch.float64, "device": "cpu"}
-    sigmas = torch.arange(rms - _DEPTH, rms + 2, 0.25, **axis) if free[1] else torch.zeros(1, **axis)
+    sigmas = torch.arange(rms - _DEPTH, rms + 2, 0.25, **axis) if free[1] else torch.tensor([0.0], **axis)
     ratios = torch.arange(-_BREADTH, _BREADTH + 0.5, 0.5, **axis)
-    taus = [largest - 2 * s + ratios if free[0] else torch.zeros(1, **axis) for s in sigmas]
+    taus = [largest - 2 * s + ratios if free[0] else torch.tensor([0.0], **axis) for s in sigmas]
     values = torch.stack([value(t, s.expand_as(t)) for t, s in zip(taus, sigmas, strict=True)])
     row, column = divmod(int(values.argmax()), values.shape[1])
     if free[0] and ratios[column] > 0.8 * _BREADTH:
@@ -181,7 +181,7 @@ def _newton(value: Callable, free: list[bool], theta: Tensor) -> Tensor | None:
         slope, curvature = _slope_and_curvature(value, theta)
         sizes, directions = torch.linalg.eigh(curvature[rows][:, rows])
         step = directions @ ((directions.T @ slope[rows]) / sizes.abs().clamp_min(_FLAT))
-        step = step / max(1.0, step.norm().item())
+        step = step / step.norm().clamp_min(1.0)
         now = value(theta[0], theta[1])
         if slope[rows] @ step <= _EPS * now.abs().clamp_max(1e3):
             break  # what is left to gain is rounding; the value also grows with n and with a small std
