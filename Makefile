@@ -35,7 +35,7 @@ lint: $(READY) ## style of package, tests, scripts and notebooks
 
 unit: $(READY) ## unit tests, then once more with every annotation enforced
 	@$(RUN) -m pytest -q -n 2 tests
-	@$(RUN) -m pytest -q -m "not bad_input and not slow" --jaxtyping-packages=uqlib,beartype.beartype tests
+	@$(RUN) -m pytest -q -n 2 -m "not bad_input and not slow" --jaxtyping-packages=uqlib,beartype.beartype tests
 
 nbval: $(READY) ## every notebook from a fresh kernel, its outputs compared
 	@$(NBVAL)

@@ -117,7 +117,7 @@ def _along_eigenvectors(posterior: Posterior) -> tuple[Callable[[Tensor, Tensor]
         return 0.5 * (weights * log_tau - misfit - pivots.log().sum((-2, -1))) - count * log_sigma
 
     total = (square / noise**2).sum().clamp_min(residual * posterior.at_given_weights)
-    return value, 0.5 * (total / count).log().item(), eigenvalues.max().clamp_min(1e-300).log().item()
+    return value, 0.5 * (total / count).log().item(), eigenvalues.max().log().item()
 
 
 def _directions(gram: Tensor, cross: Tensor, root: Tensor) -> tuple[Tensor, Tensor, Tensor]:
