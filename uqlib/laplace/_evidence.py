@@ -137,9 +137,9 @@ def _directions(gram: Tensor, cross: Tensor, root: Tensor) -> tuple[Tensor, Tens
     rounding = len(root) * _EPS * eigenvalues[:, -1:]
     seen = eigenvalues > rounding
     along = (vectors.mT @ (cross / root[:, None]).T[..., None])[..., 0] ** 2
-    explained = torch.where(seen, along / eigenvalues, 0.0)
-    lost = (explained * torch.where(seen, rounding / eigenvalues, 0.0)).sum(-1)
-    return torch.where(seen, eigenvalues, 0.0), explained, lost
+    known = torch.where(seen, eigenvalues, math.inf)
+    explained = along / known
+    return torch.where(seen, eigenvalues, 0.0), explained, (explained * rounding / known).sum(-1)
 
 
 def _peaks_of_grid(value: Callable, free: list[bool], rms: float, largest: float) -> list[Tensor]:
