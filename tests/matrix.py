@@ -120,7 +120,7 @@ def second_release(folder):
         listed = [one["metadata"]["name"] for one in json.loads(report.read_text())["install"]]
         if gpu := [name for name in listed if name.startswith("nvidia-")]:
             where = folder.relative_to(ROOT)
-            return "", f"{wanted} brings {len(gpu)} CUDA packages along; install it into {where} by hand to run this leg"
+            return "", f"{wanted} brings {len(gpu)} CUDA packages along; put it into {where} yourself for this leg"
         subprocess.run([python, "-m", "pip", "install", *quiet, wanted], check=True)
     lines = (ROOT / "constraints.txt").read_text().splitlines()
     limits.write_text("\n".join(line for line in lines if not line.startswith("torch==")))
