@@ -18,7 +18,7 @@ import torch
 ROOT = Path(__file__).parents[1]
 BUILD = ROOT / "build" / "matrix"
 RELEASE = os.environ.get("UQLIB_SECOND_TORCH", "2.14")
-MOVED = {"PYTHONPATH": str(ROOT / "tests" / "perturbed")}
+MOVED = {"PYTHONPATH": str(ROOT / "tests" / "at_start")}
 LEGS = {
     "1 thread": {"OMP_NUM_THREADS": "1"},
     "2 threads": {"OMP_NUM_THREADS": "2"},

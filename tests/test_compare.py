@@ -1,108 +1,101 @@
-"""The comparison of stored outputs bites, and stored outputs survive what another processor would do to them."""
+"""The comparison of stored outputs bites, also while weights are moved and figures are measured."""
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
+AT_START = str(ROOT / "tests" / "at_start")
 pytestmark = pytest.mark.slow
 
 
-def nbval(folder, *options, **environment):
-    """Run nbval as `make nbval` does, and return the finished process."""
+def compared(folder, **environment):
+    """Run nbval on a folder as `make nbval` does on the course; the texts of what failed, by notebook."""
+    shutil.copy(ROOT / "notebooks" / "conftest.py", folder)
+    (folder / "pytest.ini").write_text("[pytest]\n")
     command = [sys.executable, "-m", "pytest", "--nbval", "--nbval-current-env", "--nbval-cell-timeout", "300", "-q"]
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "UQLIB_NBVAL"))}
-    return subprocess.run(
-        [*command, "-p", "no:cacheprovider", *options, folder],
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "UQLIB_", "PYTHONPATH"))}
+    done = subprocess.run(
+        [*command, "-p", "no:cacheprovider", "--junitxml=report.xml", folder],
         env=clean | environment, cwd=folder, capture_output=True, text=True, check=False,
     )  # fmt: skip
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    failed = {path.stem: [] for path in folder.glob("*.ipynb")}
+    for case in ElementTree.parse(folder / "report.xml").iter("testcase"):
+        found = [*case.iter("failure"), *case.iter("error")]
+        failed[case.get("classname").removesuffix(".ipynb")] += [one.text or one.get("message") for one in found]
+    return failed
 
 
-@pytest.fixture
-def folder(tmp_path):
-    """An empty folder whose notebooks are compared as those of the course are."""
-    shutil.copy(ROOT / "notebooks" / "conftest.py", tmp_path)
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    return tmp_path
+def write(folder, name, stored="0.123\n", source="print(0.123)", **change):
+    """A notebook of one cell, with what is stored in it as the test wants it."""
+    output = {"output_type": "stream", "name": "stdout", "text": [stored]}
+    cell = {"cell_type": "code", "execution_count": 1, "metadata": {}, "id": "only", "outputs": [output]}
+    content = {"cells": [cell | {"source": [source]} | change], "nbformat": 4, "nbformat_minor": 5}
+    content["metadata"] = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    (folder / f"{name}.ipynb").write_text(json.dumps(content))
 
 
-@pytest.fixture
-def copy(folder):
-    """Writes a notebook of one cell that prints 0.123, with what is stored in it as the test wants it."""
-
-    def write(second="0.123\n", **change):
-        output = {"output_type": "stream", "name": "stdout", "text": [second]}
-        cell = {"cell_type": "code", "execution_count": 1, "metadata": {}, "id": "only", "outputs": [output]}
-        cell["source"] = ["print(0.123)"]
-        content = {"cells": [cell | change], "nbformat": 4, "nbformat_minor": 5}
-        content["metadata"] = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
-        (folder / "small.ipynb").write_text(json.dumps(content))
-        return folder
-
-    return write
+def course(folder, number):
+    """A copy of a notebook of the course."""
+    (source,) = (ROOT / "notebooks").glob(f"{number}_*.ipynb")
+    return Path(shutil.copy(source, folder))
 
 
-def test_equal_outputs_pass(copy):
-    assert nbval(copy()).returncode == 0
-
-
-def test_another_last_digit_fails(copy):
-    result = nbval(copy("0.124\n"))
-    assert result.returncode == 1
-    assert "0.124" in result.stdout
-
-
-def test_the_tolerance_comes_from_the_environment_and_spares_integers(copy):
-    assert nbval(copy("0.124\n"), UQLIB_NBVAL_LAST_DIGIT="1").returncode == 0
-    assert nbval(copy("0.125\n"), UQLIB_NBVAL_LAST_DIGIT="1").returncode == 1
-    assert nbval(copy("124\n", source=["print(123)"]), UQLIB_NBVAL_LAST_DIGIT="1").returncode == 1
-    assert nbval(copy("a 0.123\n"), UQLIB_NBVAL_LAST_DIGIT="1").returncode == 1
-
-
-def test_an_unexecuted_cell_fails(copy):
-    result = nbval(copy(execution_count=None, outputs=[]))
-    assert result.returncode == 1
-    assert "was never executed" in result.stdout
-
-
-def test_a_stored_error_fails(copy):
+def test_what_differs_fails_and_so_does_what_was_never_run(tmp_path):
     error = {"output_type": "error", "ename": "ValueError", "evalue": "no", "traceback": []}
-    result = nbval(copy(source=["raise ValueError('no')"], outputs=[error], metadata={"tags": ["raises-exception"]}))
-    assert result.returncode == 1
-    assert "holds a stored error" in result.stdout
+    write(tmp_path, "equal")
+    write(tmp_path, "digit", "0.124\n")
+    write(tmp_path, "unexecuted", execution_count=None, outputs=[])
+    raises = {"source": "raise ValueError('no')", "metadata": {"tags": ["raises-exception"]}}
+    write(tmp_path, "error", outputs=[error], **raises)
+    real = course(tmp_path, "00")
+    content = json.loads(real.read_text())
+    first = next(o for c in content["cells"] for o in c.get("outputs", []) if o["output_type"] == "stream")["text"]
+    assert "std 0.20" in first[0]  # the first float that notebook 00 prints
+    first[0] = first[0].replace("std 0.20", "std 0.21")
+    real.write_text(json.dumps(content))
+
+    failed = compared(tmp_path)
+    assert failed["equal"] == []
+    assert len(failed["digit"]) == len(failed["unexecuted"]) == len(failed["error"]) == len(failed[real.stem]) == 1
+    assert "0.124" in failed["digit"][0] and "std 0.21" in failed[real.stem][0]
+    assert "was never executed" in failed["unexecuted"][0] and "holds a stored error" in failed["error"][0]
 
 
-def test_one_changed_digit_in_a_real_notebook_fails(folder):
-    """The last digit of the first float that notebook 00 prints."""
-    (source,) = (ROOT / "notebooks").glob("00_*.ipynb")
-    content = json.loads(source.read_text())
-    line = next(o for c in content["cells"] for o in c.get("outputs", []) if o["output_type"] == "stream")["text"]
-    assert "std 0.20" in line[0]
-    line[0] = line[0].replace("std 0.20", "std 0.21")
-    (folder / source.name).write_text(json.dumps(content))
-    result = nbval(folder)
-    assert result.returncode == 1
-    assert "1 failed" in result.stdout
+def test_the_tolerance_comes_from_the_environment_and_spares_integers(tmp_path):
+    write(tmp_path, "near", "0.124\n")
+    write(tmp_path, "far", "0.125\n")
+    write(tmp_path, "integer", "124\n", "print(123)")
+    write(tmp_path, "words", "a 0.123\n")
+    failed = compared(tmp_path, UQLIB_NBVAL_LAST_DIGIT="1")
+    assert {name: len(texts) for name, texts in failed.items()} == {"near": 0, "far": 1, "integer": 1, "words": 1}
 
 
-def test_stored_outputs_survive_a_perturbation_of_all_initial_weights():
+def test_make_moves_the_weights_and_measures_the_figures():
     """The stand-in for other kernels and for CUDA: weights given to an optimiser move by 1e-10 (1 + |w|)."""
-    result = nbval(
-        ROOT / "notebooks", "-n", "2", "--dist", "loadscope",
-        PYTHONPATH=str(ROOT / "tests" / "perturbed"), UQLIB_PERTURB="1e-10",
-    )  # fmt: skip
-    assert result.returncode == 0, result.stdout[-3000:]
+    makefile = (ROOT / "Makefile").read_text()
+    (line,) = re.findall(r"(?m)^NBVAL = (.*?) \$\(RUN\)", makefile)
+    asked = dict(word.split("=") for word in line.split())
+    assert asked == {"PYTHONPATH": "tests/at_start", "UQLIB_MEASURE": "1", "UQLIB_PERTURB": "$(PERTURB)"}
+    assert re.findall(r"(?m)^PERTURB \?= (.*)$", makefile) == ["1e-10"]
 
 
-def test_the_perturbation_reaches_the_kernels(folder):
-    """With a large size the same machinery must change what notebook 02 prints: else the test above proves nothing."""
-    (source,) = (ROOT / "notebooks").glob("02_*.ipynb")
-    shutil.copy(source, folder)
-    result = nbval(folder, PYTHONPATH=str(ROOT / "tests" / "perturbed"), UQLIB_PERTURB="1e-2")
-    assert result.returncode == 1
-    assert "failed" in result.stdout
+def test_both_reach_the_kernels(tmp_path):
+    """With a large size notebook 02 must print other digits, and a small text must be seen: else `make nbval` proves
+    less than it says."""
+    moved = course(tmp_path, "02")
+    source = (
+        "from uqlib import figures\nfigures.show('00-x', lambda ax: ax.text(0.5, 0.5, 'small', fontsize=7), alt='A.')"
+    )
+    write(tmp_path, "small", source=source, outputs=[])
+    failed = compared(tmp_path, PYTHONPATH=AT_START, UQLIB_MEASURE="1", UQLIB_PERTURB="1e-2")
+    assert len(failed[moved.stem]) > 3
+    assert len(failed["small"]) == 1 and "'small' is 7 pt" in failed["small"][0]

@@ -8,11 +8,10 @@ import torch
 
 from uqlib import Predictive, figures, plotting
 
-sys.path.insert(0, str(Path(__file__).parent / "measured"))
-from sitecustomize import faults
+sys.path.insert(0, str(Path(__file__).parent / "at_start"))
+from measured import faults
 
 sys.path.pop(0)
-sys.meta_path.pop(0)  # here only the measuring is wanted, not the hook
 X = torch.linspace(-1, 1, 9, dtype=torch.float64)[:, None]
 
 

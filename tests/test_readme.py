@@ -23,7 +23,7 @@ def done(*command, **options):
 
 
 def test_commands_were_found():
-    assert {"list", "run 03", "progress", "doctor", "figures 03-noise-fan --out DIR"} <= set(COMMANDS)
+    assert {"list", "run 00", "progress", "doctor", "figures 03-noise-fan --out DIR"} <= set(COMMANDS)
     assert {"notebooks", "test", "slides", "student", "figures SIZE=4:3", "figures STYLE=paper"} <= set(TARGETS)
 
 

@@ -68,7 +68,7 @@ def test_predictions_agree_with_pyro():
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        chain = infer.MCMC(infer.NUTS(model), num_samples=1000, warmup_steps=200, disable_progbar=True)
+        chain = infer.MCMC(infer.NUTS(model), num_samples=500, warmup_steps=200, disable_progbar=True)
         chain.run()
     theirs = make_posterior.functions(chain.get_samples()["w"], places, units=2)
     start = torch.randn(32, 7, generator=generator, dtype=torch.float64)

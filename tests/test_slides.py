@@ -22,12 +22,12 @@ VOTES = plan.votes(PLAN)
 STYLE = (ROOT / slides.LOOKS / "uqlib-beamer.sty").read_text(encoding="utf-8")
 
 
-@pytest.fixture(params=NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
+@pytest.fixture(scope="module", params=NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
 def notebook(request):
     return request.param
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def deck(notebook):
     return frames.collect(notebook, FIGURES, VOTES[notebook.name[:2]])
 
@@ -340,6 +340,7 @@ def built(tmp_path_factory):
     return target
 
 
+@pytest.mark.slow
 def test_what_is_built(built):
     stems = {path.stem for path in NOTEBOOKS}
     assert {path.stem for path in (built / "reveal").iterdir()} == stems
@@ -350,6 +351,7 @@ def test_what_is_built(built):
             assert all((built / "beamer" / theme / f"{name}.pdf").exists() for theme in PALETTE)
 
 
+@pytest.mark.slow
 def test_a_deck_needs_no_network(built):
     for path in (built / "reveal").iterdir():
         page = path.read_text(encoding="utf-8")

@@ -1,7 +1,6 @@
-"""Stands in for another processor: with this folder on PYTHONPATH, `torch.optim` moves the weights it is given.
+"""Stands in for another processor: with UQLIB_PERTURB=SIZE, `torch.optim` moves the weights that it is given.
 
-Each float64 entry w moves by +-SIZE (1 + |w|), SIZE from UQLIB_PERTURB, with fixed pseudo-random signs. Python
-imports this file by its name at start, so no notebook is touched.
+Each float64 entry w moves by +-SIZE (1 + |w|), with fixed pseudo-random signs.
 """
 
 import importlib.machinery
@@ -58,5 +57,7 @@ class AfterImport:
         return spec
 
 
-if SIZE:
-    sys.meta_path.insert(0, AfterImport())
+def start():
+    """Move weights in this process, if a size is given."""
+    if SIZE:
+        sys.meta_path.insert(0, AfterImport())
