@@ -86,6 +86,25 @@ def test_only_what_has_changed_is_made_again(course):
     assert written(course).keys() == first.keys()
 
 
+def test_what_fails_is_named_and_stops_no_other(course):
+    """An error in a cell, and a process that ends: one line each, and the third notebook is made."""
+    for number, line in (("00", "raise ValueError('no\\nmore')"), ("01", "import os; os._exit(3)")):
+        path = course / "notebooks" / f"{number}_title.ipynb"
+        content = json.loads(path.read_text())
+        content["cells"][1]["source"].append(f"\n{line}\n")
+        path.write_text(json.dumps(content))
+    write(course / "notebooks", "02", "02-one")
+    result = run(course)
+    assert result.returncode == 1 and result.stderr == "2 of 3 failed: 00, 01\n"
+    told = re.findall(r"(?m)^(\d\d)  Title +[\d.]+ s  (.*)$", result.stdout)
+    assert sorted(told) == [
+        ("00", "FAILED in cell 1 (setup): ValueError: no"),
+        ("01", "FAILED: its process ended with exit code 3"),
+        ("02", "ok"),
+    ]
+    assert {path.stem for path in (course / "figures").glob("*/*.*")} == {"02-one", "02-one-1", "02-one-2"}
+
+
 def test_a_figure_alone(course):
     (course / "elsewhere").mkdir()
     assert run(course, "00-one", "--out", "elsewhere").returncode == 0

@@ -123,6 +123,7 @@ def test_an_interrupted_export_leaves_no_file(tmp_path, monkeypatch):
 def test_show_displays_and_exports(tmp_path, monkeypatch):
     shown = []
     monkeypatch.setattr("IPython.display.display", lambda data, **options: shown.append((data, options)))
+    monkeypatch.setattr("IPython.get_ipython", lambda: "a shell")
     with monkeypatch.context() as patch:
         patch.setenv("UQLIB_FIGURES", str(tmp_path / "figures"))
         patch.setenv("UQLIB_PAGES", str(tmp_path / "pages"))
@@ -133,6 +134,14 @@ def test_show_displays_and_exports(tmp_path, monkeypatch):
     assert data["image/png"] == (tmp_path / "pages" / "00-x.png").read_bytes()
     names = sorted(str(path.relative_to(tmp_path / "figures")) for path in (tmp_path / "figures").glob("*/*"))
     assert names == sorted(f"{theme}/00-x.{suffix}" for theme in ("light", "dark") for suffix in ("pdf", "svg", "png"))
+
+
+def test_a_script_gets_the_files_and_a_line(tmp_path, monkeypatch, capsys):
+    with monkeypatch.context() as patch:
+        patch.setenv("UQLIB_FIGURES", str(tmp_path))
+        figures.show("00-x", draw, alt="An alt text.", panels=3)
+    assert capsys.readouterr().out == "00-x: An alt text.\n"
+    assert len(list(tmp_path.glob("*/00-x.*"))) == 6
 
 
 def test_labels_are_large_enough_for_the_last_row():

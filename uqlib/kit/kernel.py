@@ -37,7 +37,7 @@ def each(job: Callable[..., tuple[float, str]], paths: list[Path], *arguments: o
     """
     failed = []
     width = max(len(title(path)) for path in paths)
-    with ProcessPoolExecutor(min(2, os.cpu_count() or 1, len(paths)), initializer=_end_with_the_run) as pool:
+    with ProcessPoolExecutor(min(2, os.cpu_count() or 1, len(paths)), initializer=end_with_the_run) as pool:
         jobs = [pool.submit(job, path, *arguments) for path in paths]
         for path, one in zip(paths, jobs, strict=True):
             try:
@@ -51,8 +51,8 @@ def each(job: Callable[..., tuple[float, str]], paths: list[Path], *arguments: o
     return failed
 
 
-def _end_with_the_run() -> None:
-    """A worker whose run is killed would wait for more work for ever; its kernel ends when the worker does."""
+def end_with_the_run() -> None:
+    """End this worker with the run that started it, which may be killed; a kernel ends when its worker does."""
 
     def wait() -> None:
         multiprocessing.parent_process().join()
@@ -78,12 +78,7 @@ def execute(
     if last:
         end = next(place for place, cell in enumerate(notebook.cells) if cell.id == last)
         notebook.cells = notebook.cells[: end + 1]
-    os.environ["TQDM_DISABLE"] = "1"
-    os.environ["UQLIB_STATIC"] = "1"  # a slider needs somebody to move it
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # two kernels of two threads each are ten times slower on two cores
-    for name in ("UQLIB_PAGES", "UQLIB_FIGURES", "UQLIB_FIGURE", "UQLIB_MEDIUM"):
-        os.environ.pop(name, None)
-    os.environ.update(variables)
+    surroundings(variables)
     client = NotebookClient(
         notebook,
         config=Config({"KernelManager": {"transport_encryption": "auto"}}),  # other users cannot listen
@@ -107,6 +102,21 @@ def execute(
     return notebook, error
 
 
+def surroundings(variables: dict[str, str]) -> None:
+    """Set the environment that a notebook runs in: this process's, which a kernel inherits."""
+    os.environ["TQDM_DISABLE"] = "1"
+    os.environ["UQLIB_STATIC"] = "1"  # a slider needs somebody to move it
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # two kernels of two threads each are ten times slower on two cores
+    for name in ("UQLIB_PAGES", "UQLIB_FIGURES", "UQLIB_FIGURE", "UQLIB_MEDIUM"):
+        os.environ.pop(name, None)
+    os.environ.update(variables)
+
+
+def failing(number: int, name: str, error: str, message: str) -> str:
+    """A cell that failed, and its error, in one line."""
+    return f"FAILED in cell {number} ({name}): {error}: {(message.strip() or ' ').splitlines()[0]}"
+
+
 def _execute(client: object, tries: int = 3) -> None:
     """Jupyter looks for free ports before the kernel takes them; if another took one first it dies or hangs."""
     try:
@@ -122,6 +132,5 @@ def _failing_cell(notebook: object, trouble: Exception) -> str:
     for number, cell in enumerate(notebook.cells):
         for output in cell.get("outputs", []):
             if output.output_type == "error":
-                reason = (output.evalue.strip() or " ").splitlines()[0]
-                return f"FAILED in cell {number} ({cell.id}): {output.ename}: {reason}"
+                return failing(number, cell.id, output.ename, output.evalue)
     return f"FAILED: {type(trouble).__name__}: {str(trouble).strip().splitlines()[0]}"
