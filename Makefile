@@ -18,7 +18,7 @@ endif
 # The digits must hold although each initial weight w moves by 1e-10 (1 + |w|), as another processor would move it; with
 # PERTURB=0 nothing moves. On the way the figures are measured: nothing cut off, nothing on top of another.
 PERTURB ?= 1e-10
-NBVAL = PYTHONPATH=tests/at_start UQLIB_MEASURE=1 UQLIB_PERTURB=$(PERTURB) $(RUN) -m pytest -q --nbval --nbval-current-env --nbval-cell-timeout 300 -n 2 --dist loadscope notebooks
+NBVAL = PYTHONPATH="$(CURDIR)/tests/at_start" UQLIB_MEASURE=1 UQLIB_PERTURB=$(PERTURB) $(RUN) -m pytest -q --nbval --nbval-current-env --nbval-cell-timeout 300 -n 2 --dist loadscope notebooks
 
 .DEFAULT_GOAL := help
 .PHONY: help notebooks test lint unit nbval test-matrix test-interrupted refresh reference figures figures-check animations release slides site student instructor lab bench bench-peers clean check-active
@@ -38,8 +38,8 @@ lint: $(READY) ## style of package, tests, scripts and notebooks
 # beartype would raise its own error before ours, so the tests of bad input run without it, as the slow ones do.
 # A file stays with one worker: what it builds for its tests, a site or decks, is built once.
 unit: $(READY) ## unit tests, most of them with every annotation enforced
-	@$(RUN) -m pytest -q -n 2 --dist loadfile -m "bad_input or slow" tests
-	@$(RUN) -m pytest -q -n 2 --dist loadfile -m "not bad_input and not slow" --jaxtyping-packages=uqlib,beartype.beartype tests
+	@$(RUN) -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "bad_input or slow" tests
+	@$(RUN) -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not bad_input and not slow" --jaxtyping-packages=uqlib,beartype.beartype tests
 
 nbval: $(READY) ## every notebook from a fresh kernel, its outputs compared
 	@$(NBVAL)

@@ -2,7 +2,7 @@
 
 import json
 import os
-import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-AT_START = str(ROOT / "tests" / "at_start")
 pytestmark = pytest.mark.slow
 
 
@@ -23,8 +22,8 @@ def compared(folder, **environment):
     command = [sys.executable, "-m", "pytest", "--nbval", "--nbval-current-env", "--nbval-cell-timeout", "300", "-q"]
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "UQLIB_", "PYTHONPATH"))}
     done = subprocess.run(
-        [*command, "-p", "no:cacheprovider", "--junitxml=report.xml", folder],
-        env=clean | environment, cwd=folder, capture_output=True, text=True, check=False,
+        [*command, "-p", "no:cacheprovider", f"--junitxml={folder / 'report.xml'}", folder],
+        env=clean | environment, cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode in (0, 1), done.stdout + done.stderr
     failed = {path.stem: [] for path in folder.glob("*.ipynb")}
@@ -79,23 +78,24 @@ def test_the_tolerance_comes_from_the_environment_and_spares_integers(tmp_path):
     assert {name: len(texts) for name, texts in failed.items()} == {"near": 0, "far": 1, "integer": 1, "words": 1}
 
 
-def test_make_moves_the_weights_and_measures_the_figures():
-    """The stand-in for other kernels and for CUDA: weights given to an optimiser move by 1e-10 (1 + |w|)."""
-    makefile = (ROOT / "Makefile").read_text()
-    (line,) = re.findall(r"(?m)^NBVAL = (.*?) \$\(RUN\)", makefile)
-    asked = dict(word.split("=") for word in line.split())
-    assert asked == {"PYTHONPATH": "tests/at_start", "UQLIB_MEASURE": "1", "UQLIB_PERTURB": "$(PERTURB)"}
-    assert re.findall(r"(?m)^PERTURB \?= (.*)$", makefile) == ["1e-10"]
+def asked_by_make():
+    """The variables that `make nbval` sets, as the shell sees them."""
+    command = subprocess.run(["make", "-n", "nbval", "VENV="], cwd=ROOT, capture_output=True, text=True, check=True)
+    (line,) = [line for line in command.stdout.splitlines() if "--nbval-current-env" in line]
+    return dict(word.split("=", 1) for word in shlex.split(line.partition("-m pytest")[0]) if "=" in word)
 
 
-def test_both_reach_the_kernels(tmp_path):
-    """With a large size notebook 02 must print other digits, and a small text must be seen: else `make nbval` proves
-    less than it says."""
+def test_make_moves_the_weights_and_measures_the_figures(tmp_path):
+    """Weights given to an optimiser move by 1e-10 (1 + |w|), the stand-in for other kernels and for CUDA; with a large
+    size notebook 02 must print other digits, and a small text must be seen: else `make nbval` proves less than it says.
+    """
+    asked = asked_by_make()
+    assert asked["UQLIB_PERTURB"] == "1e-10"
     moved = course(tmp_path, "02")
     source = (
         "from uqlib import figures\nfigures.show('00-x', lambda ax: ax.text(0.5, 0.5, 'small', fontsize=7), alt='A.')"
     )
     write(tmp_path, "small", source=source, outputs=[])
-    failed = compared(tmp_path, PYTHONPATH=AT_START, UQLIB_MEASURE="1", UQLIB_PERTURB="1e-2")
+    failed = compared(tmp_path, **asked | {"UQLIB_PERTURB": "1e-2"})
     assert len(failed[moved.stem]) > 3
     assert len(failed["small"]) == 1 and "'small' is 7 pt" in failed["small"][0]

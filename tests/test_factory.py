@@ -1,6 +1,7 @@
 """The figure factory: only what has changed, never half a file, one figure alone, and a gallery that is true."""
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -135,18 +136,38 @@ def is_whole(path):
     return content.endswith(endings[path.suffix])
 
 
-@pytest.mark.parametrize("seconds", [2.0, 4.0, 5.0])
-def test_killed_at_any_moment_no_half_file_stays(course, seconds):
+@pytest.fixture
+def started(course):
+    """A run that has begun to write figures."""
     command = [sys.executable, "-m", "uqlib", "figures"]
-    process = subprocess.Popen(command, cwd=course, stdout=subprocess.DEVNULL, start_new_session=True)
+    process = subprocess.Popen(command, cwd=course, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    while not list((course / "build" / "figures-part").glob("*/*/*")):
+        assert process.poll() is None
+        time.sleep(0.02)
+    yield process
+    process.kill()
+    process.communicate()
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.2, 0.5])
+def test_killed_at_any_moment_no_half_file_stays(course, started, seconds):
     time.sleep(seconds)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    assert started.poll() is None
+    started.send_signal(signal.SIGKILL)
+    started.wait()
     assert all(is_whole(path) for path in (course / "figures").rglob("*.*"))
     time.sleep(1)  # the workers of a killed run end with it, see test_leftovers
     assert run(course).returncode == 0
     names = [name for record in gallery.collect(course / "notebooks") for name in factory.files(record)]
     assert all(is_whole(course / "figures" / name) for name in names)
+
+
+def test_ctrl_c_ends_it_at_once_in_one_line(course, started):
+    os.killpg(started.pid, signal.SIGINT)
+    start = time.monotonic()
+    _, told = started.communicate(timeout=60)
+    assert (started.returncode, told) == (130, "interrupted; what was finished is kept\n")
+    assert time.monotonic() - start < 10
 
 
 def test_the_manifest_and_the_gallery_are_those_of_the_notebooks():

@@ -73,6 +73,15 @@ def test_only_cells_by_hand_redefine_what_uqlib_exports(notebook):
                 assert node.name not in EXPORTED, f"{cell['id']} redefines {node.name}: tag it by-hand"
 
 
+def test_cells_are_plain_python(notebook):
+    """The figure factory runs them without IPython."""
+    for cell in cells(notebook, "code"):
+        compile(source(cell), cell["id"], "exec")  # no magics, no await
+        names = {node.id for node in ast.walk(ast.parse(source(cell))) if isinstance(node, ast.Name)}
+        assert not names & {"display", "get_ipython", "In", "Out"}, cell["id"]
+        assert not {"raises-exception", "skip-execution"} & set(cell["metadata"].get("tags", [])), cell["id"]
+
+
 def test_outputs_can_be_compared(notebook):
     """Executed from top to bottom, no error, nothing that differs by machine, nothing on stderr."""
     code = cells(notebook, "code")

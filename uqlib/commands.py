@@ -1,4 +1,4 @@
-"""The command line: every notebook from a fresh kernel, two at a time, one line of progress each."""
+"""The command line: every notebook from a fresh start, two at a time, one line of progress each."""
 
 import argparse
 import sys

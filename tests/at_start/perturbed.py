@@ -7,7 +7,7 @@ import importlib.machinery
 import os
 import sys
 
-SIZE = float(os.environ.get("UQLIB_PERTURB", "0"))
+SIZE = 0.0
 
 
 def perturb(module):
@@ -59,5 +59,11 @@ class AfterImport:
 
 def start():
     """Move weights in this process, if a size is given."""
+    global SIZE
+    asked = os.environ.get("UQLIB_PERTURB", "") or "0"
+    try:
+        SIZE = float(asked)
+    except ValueError:  # Python would go on after any other exception here
+        raise SystemExit(f"UQLIB_PERTURB: expected a number such as 1e-10, got {asked!r}") from None
     if SIZE:
         sys.meta_path.insert(0, AfterImport())

@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import os
+import signal
 import threading
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -42,6 +43,9 @@ def each(job: Callable[..., tuple[float, str]], paths: list[Path], *arguments: o
         for path, one in zip(paths, jobs, strict=True):
             try:
                 seconds, error = one.result()
+            except KeyboardInterrupt:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
             except OSError as trouble:  # a full disk must not stop the other notebooks: some may have their room
                 seconds, error = float("nan"), leftovers.told(trouble)
             except Exception as trouble:  # nor a dead kernel
@@ -59,6 +63,7 @@ def end_with_the_run() -> None:
         os._exit(1)
 
     threading.Thread(target=wait, daemon=True).start()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a traceback of its own
 
 
 def execute(
